@@ -1,0 +1,44 @@
+# Each target stands alone on a fresh machine: it makes the environment first if it is not there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: setup demo test test-fast lint bench lock clean
+
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("dpcate needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $(READY)
+
+demo: $(READY)
+	$(BIN)/dpcate demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -n 2 --durations=10
+
+test-fast: $(READY)
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.run
+
+# Renew the locked versions from pyproject.toml; commit the result.
+lock:
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/pip install --quiet uv
+	$(VENV)-lock/bin/uv pip compile --universal --python-version 3.11 --all-extras --no-emit-index-url --no-annotate \
+		--no-header --output-file requirements.lock pyproject.toml
+	rm -rf $(VENV)-lock
+
+clean:
+	rm -rf $(VENV)

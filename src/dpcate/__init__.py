@@ -1,0 +1,1 @@
+"""Who benefits from a treatment, and by how much, with differential privacy."""
