@@ -1,1 +1,23 @@
-"""Placeholder."""
+"""The only place that draws privacy noise: exact integer statistics plus discrete Gaussian integers."""
+
+from dpcate.mechanisms.discrete_gaussian import DiscreteGaussian
+from dpcate.mechanisms.grid import LIMIT, scalars_to_grid, vectors_to_grid
+from dpcate.mechanisms.histogram import HistogramRelease
+from dpcate.mechanisms.noise import NoiseSource, SeededNoise, SystemNoise, make_noise
+from dpcate.mechanisms.repeated_sum import RepeatedSum, SumSession
+from dpcate.mechanisms.vector_sum import VectorSum
+
+__all__ = [
+    "LIMIT",
+    "DiscreteGaussian",
+    "HistogramRelease",
+    "NoiseSource",
+    "RepeatedSum",
+    "SeededNoise",
+    "SumSession",
+    "SystemNoise",
+    "VectorSum",
+    "make_noise",
+    "scalars_to_grid",
+    "vectors_to_grid",
+]

@@ -1,1 +1,6 @@
-"""Placeholder."""
+"""Private coins, parts, and the plan that says which stage reads which part."""
+
+from dpcate.splitting.coins import public_generator, row_parts
+from dpcate.splitting.plan import Plan
+
+__all__ = ["Plan", "public_generator", "row_parts"]

@@ -1,0 +1,189 @@
+"""What every effect learner offers: fit, effect, average, shapes, guarantee, save.
+
+A learner *is* its stages; fitting is Algorithm 1 on them. All checks of options and of the table's form run before any
+noise is drawn, so an error means that nothing was released.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from dpcate.errors import NotAvailableError, NotFittedError, TableError
+from dpcate.learners.documents import save_learner
+from dpcate.learners.options import check_budget, check_neighbours, check_schema, make_plan
+from dpcate.learners.parameters import Parameters
+from dpcate.learners.released import Released
+from dpcate.learners.run import Run
+from dpcate.mechanisms import NoiseSource, make_noise
+from dpcate.models import AdditiveFunction, BaseLearner, make_base_learner
+from dpcate.tables import encode_arrays, encode_features, encode_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dpcate.accounting import Guarantee
+    from dpcate.learners.stage import Stage
+    from dpcate.models import Shape
+    from dpcate.schema import Schema
+    from dpcate.splitting import Plan
+    from dpcate.tables import Rows
+
+__all__ = ["CateLearner", "ModelChoice"]
+
+ModelChoice = str | BaseLearner
+
+
+class CateLearner(Parameters):
+    """Base of the effect learners.
+
+    Parameters
+    ----------
+    schema
+        The public facts about the table.
+    epsilon, delta
+        What the whole fit may cost.
+    neighbours
+        ``"replace"`` (one row changes its content; the number of rows is public) or ``"add_remove"``.
+    plan
+        ``"shared"``: every stage reads every row and the stages share the budget. ``"split"``: the paper's plan, each stage
+        has rows of its own and the whole budget. Or a :class:`~dpcate.splitting.Plan`.
+    model
+        Base learner of all stages: ``"ebm"``, ``"interpret"``, or an object that follows
+        :class:`~dpcate.models.BaseLearner`.
+    random_state
+        None takes noise from the operating system. Anything else is for tests and simulations and voids the guarantee.
+
+    Attributes
+    ----------
+    models_ : dict of AdditiveFunction
+        Released stage models by name.
+    guarantee_ : Guarantee
+        What the fit cost.
+    """
+
+    models_: dict[str, AdditiveFunction]
+    guarantee_: Guarantee
+
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        neighbours: str = "replace",
+        plan: str | Plan = "shared",
+        model: ModelChoice = "ebm",
+        random_state: Any = None,  # noqa: ANN401 - int, Generator, noise source or None; checked in fit
+    ) -> None:
+        self.schema = schema
+        self.epsilon = epsilon
+        self.delta = delta
+        self.neighbours = neighbours
+        self.plan = plan
+        self.model = model
+        self.random_state = random_state
+
+    def _stages(self) -> tuple[Stage, ...]:
+        """Return the modules of Algorithm 1 for this learner."""
+        raise NotAvailableError(f"{type(self).__name__} states no stages; use DRLearner, RLearner, SLearner or MultiStage.")
+
+    def _effect_model(self, released: Released) -> AdditiveFunction:
+        """Return the effect as a function of the features, from released models only."""
+        return released["effect"]
+
+    def fit(self, Y: Any, T: Any, X: Any = None) -> Self:  # noqa: ANN401 - any array or frame
+        """Fit on outcome, treatment and features, in EconML's order.
+
+        Parameters
+        ----------
+        Y, T
+            One value per row.
+        X
+            Features: an array in the schema's order, or a frame matched by column name.
+
+        Privacy
+        -------
+        Releases ``models_`` at the cost ``guarantee_``. The caller must make sure that one person is one row and that
+        the schema was written without looking at the table. Proof: ``docs/privacy/overview.md``.
+        """
+        run, noise = self._prepare()
+        if X is None:
+            raise TableError("`X` must be given: an array in the schema's order, or a frame with the schema's columns.")
+        return self._execute(run, encode_arrays(Y, T, X, self.schema), noise)
+
+    def fit_table(self, table: Any) -> Self:  # noqa: ANN401 - any frame or path
+        """Fit on one table that holds all columns of the schema.
+
+        Parameters
+        ----------
+        table
+            A pandas, polars or pyarrow table, a dict of arrays, or a path to a ``.csv`` or ``.parquet`` file.
+
+        Privacy
+        -------
+        As for :meth:`fit`.
+        """
+        run, noise = self._prepare()
+        return self._execute(run, encode_table(table, self.schema), noise)
+
+    def _prepare(self) -> tuple[Run, NoiseSource]:
+        """Check every option and return the run that is about to happen."""
+        check_schema(self.schema)
+        epsilon, delta = check_budget(self.epsilon, self.delta)
+        stages = self._stages()
+        run = Run(
+            schema=self.schema,
+            stages=stages,
+            plan=make_plan(self.plan, stages),
+            base_learner=make_base_learner(self.model),
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=check_neighbours(self.neighbours),
+        )
+        return run, make_noise(self.random_state)
+
+    def _execute(self, run: Run, rows: Rows, noise: NoiseSource) -> Self:
+        if run.neighbours == "replace" and len(rows) == 0:
+            raise TableError("the table has no rows; under replace-one their number is public and must be positive.")
+        released, guarantee = run.execute(rows, noise)
+        self.models_ = {**released, "effect": self._effect_model(released)}
+        self.guarantee_ = guarantee
+        return self
+
+    def effect(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 - any array or frame
+        """Return the estimated effect for each row of ``X`` (an array in the schema's order, or a frame)."""
+        model = self._fitted("effect")
+        return model.predict(encode_features(X, self.schema))
+
+    def effect_interval(self, X: Any, alpha: float = 0.05) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # noqa: ANN401, ARG002
+        """Return lower and upper limits of the effect for each row, where the model knows its own error."""
+        self._fitted("effect")
+        raise NotAvailableError(f"intervals are not available for this model ({self.model!r}): it does not know its error.")
+
+    def ate(self, X: Any = None) -> float:  # noqa: ANN401 - any array or frame
+        """Return the average effect: over the rows of ``X``, or over the noisy distribution of the features."""
+        if X is not None:
+            return float(self.effect(X).mean())
+        return self._fitted("effect").intercept
+
+    def ate_interval(self, X: Any = None, alpha: float = 0.05) -> tuple[float, float]:  # noqa: ANN401, ARG002
+        """Return lower and upper limits of the average effect, where the model knows its own error."""
+        self._fitted("effect")
+        raise NotAvailableError(f"intervals are not available for this model ({self.model!r}): it does not know its error.")
+
+    def shapes(self, model: str = "effect") -> dict[str, Shape]:
+        """Return how each feature moves a released model (the effect unless another stage is named)."""
+        return self._fitted(model).shapes()
+
+    def save(self, path: str | Path) -> None:
+        """Write the released numbers, the schema and the guarantee as JSON; no row and no noise goes in."""
+        self._fitted("effect")
+        save_learner(self, path)
+
+    def _fitted(self, name: str) -> AdditiveFunction:
+        if not hasattr(self, "models_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit or fit_table first.")
+        return Released(self.schema, self.models_)[name]

@@ -1,0 +1,74 @@
+"""The doubly robust learner (Kennedy 2020; the paper's algorithm 2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcate.learners.adjusted import AdjustedLearner
+from dpcate.learners.nuisances import outcome_stage
+from dpcate.learners.stage import Stage
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcate.learners.nuisances import Propensity
+    from dpcate.learners.released import Released
+    from dpcate.schema import Schema
+    from dpcate.tables import Rows
+
+__all__ = ["DRLearner"]
+
+
+class DRLearner(AdjustedLearner):
+    """Effects by regressing the doubly robust score on the features.
+
+    Stages: propensity e(X); outcome mu(T, X); effect, the regression of
+    mu(1, X) - mu(0, X) + T (Y - mu(1, X)) / e - (1 - T) (Y - mu(0, X)) / (1 - e) on X.
+
+    Parameters
+    ----------
+    schema, epsilon, delta, neighbours, plan, model, propensity_floor, random_state
+        See :class:`~dpcate.learners.adjusted.AdjustedLearner`; the score's bound grows with 1 / propensity_floor.
+
+    Privacy
+    -------
+    The whole fit costs (epsilon, delta); see ``docs/privacy/overview.md``.
+    """
+
+    def _stages(self) -> tuple[Stage, ...]:
+        """Return the modules of algorithm 2."""
+        propensity = self._propensity()
+        score = _Score(propensity)
+        return (
+            *propensity.stages(),
+            outcome_stage(with_treatment=True),
+            Stage(name="effect", target=score.of, bounds=score.bounds, weight=0.5, share=0.5),
+        )
+
+
+class _Score:
+    """The doubly robust score psi, row by row, and its bound."""
+
+    def __init__(self, propensity: Propensity) -> None:
+        self.propensity = propensity
+
+    def of(self, rows: Rows, released: Released) -> NDArray[np.float64]:
+        e = self.propensity.of(rows, released)
+        control = released.predict("outcome", rows, arm=0)
+        treated = released.predict("outcome", rows, arm=1)
+        correction = np.where(rows.T == 1, (rows.Y - treated) / e, -(rows.Y - control) / (1 - e))
+        return treated - control + correction
+
+    def bounds(self, schema: Schema, released: Released) -> tuple[float, float]:
+        """Return bounds that no row can leave: outcomes and predictions lie in the schema's range, propensities in theirs.
+
+        The treatment's term is additive, so mu(1, x) - mu(0, x) is one released number before clipping.
+        """
+        spread = schema.outcome.high - schema.outcome.low
+        e_low, e_high = self.propensity.extremes(released)
+        table = released["outcome"].tables[-1]
+        jump = float(np.clip(table[2] - table[1], -spread, spread))
+        reach = spread / min(e_low, 1 - e_high)
+        return min(jump, 0.0) - reach, max(jump, 0.0) + reach

@@ -1,0 +1,77 @@
+"""The residual-on-residual learner (Nie and Wager 2021)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcate.learners.adjusted import AdjustedLearner
+from dpcate.learners.nuisances import outcome_stage
+from dpcate.learners.stage import Stage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dpcate.learners.nuisances import Propensity
+    from dpcate.learners.released import Released
+    from dpcate.schema import Schema
+    from dpcate.tables import Rows
+
+__all__ = ["RLearner"]
+
+
+class RLearner(AdjustedLearner):
+    """Effects by minimising sum ((Y - eta(X)) - (T - e(X)) tau(X))^2 directly.
+
+    Stages: propensity e(X); outcome eta(X) = E[Y | X]; effect, with target Y - eta and loading T - e. Nothing is divided
+    by a propensity, so every row's contribution is bounded by construction.
+
+    Parameters
+    ----------
+    schema, epsilon, delta, neighbours, plan, model, propensity_floor, random_state
+        See :class:`~dpcate.learners.adjusted.AdjustedLearner`.
+
+    Privacy
+    -------
+    The whole fit costs (epsilon, delta); see ``docs/privacy/overview.md``.
+    """
+
+    def _stages(self) -> tuple[Stage, ...]:
+        """Return the three modules."""
+        propensity = self._propensity()
+        residuals = _Residuals(propensity)
+        return (
+            *propensity.stages(),
+            outcome_stage(with_treatment=False),
+            Stage(
+                name="effect",
+                target=residuals.outcome,
+                bounds=residuals.bounds,
+                loading=residuals.treatment,
+                loading_bound=residuals.loading_bound,
+                weight=0.5,
+                share=0.5,
+            ),
+        )
+
+
+class _Residuals:
+    """Y - eta(X) and T - e(X), row by row, and their bounds."""
+
+    def __init__(self, propensity: Propensity) -> None:
+        self.propensity = propensity
+
+    def outcome(self, rows: Rows, released: Released) -> NDArray[np.float64]:
+        return rows.Y - released.predict("outcome", rows)
+
+    def treatment(self, rows: Rows, released: Released) -> NDArray[np.float64]:
+        return rows.T - self.propensity.of(rows, released)
+
+    def bounds(self, schema: Schema, released: Released) -> tuple[float, float]:  # noqa: ARG002 - a stage's signature
+        """Return half the outcome's range either way: the few residuals beyond it are clipped."""
+        half = (schema.outcome.high - schema.outcome.low) / 2
+        return -half, half
+
+    def loading_bound(self, schema: Schema, released: Released) -> float:  # noqa: ARG002 - a stage's signature
+        e_low, e_high = self.propensity.extremes(released)
+        return max(e_high, 1 - e_low)

@@ -1,0 +1,109 @@
+"""Algorithm 1: split the rows, run the first-stage modules, transform, run the second stage, add up the cost.
+
+Each stage reads the rows of its parts and the *released* outputs of earlier stages, nothing else. Everything that can
+fail is tried before the first noise is drawn. Proof: ``docs/privacy/plans.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcate.accounting import mu_for
+from dpcate.errors import BudgetError
+from dpcate.learners.rehearsal import rehearse
+from dpcate.learners.released import Released
+from dpcate.models import Budget
+from dpcate.splitting import row_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcate.accounting import Guarantee, Neighbours
+    from dpcate.learners.stage import Stage
+    from dpcate.mechanisms import NoiseSource
+    from dpcate.models import BaseLearner
+    from dpcate.schema import Schema
+    from dpcate.splitting import Plan
+    from dpcate.tables import Rows
+
+__all__ = ["Run"]
+
+_TOLERANCE = 1e-6
+_SEEDED = "random_state was set: whoever knows it can remove the noise, so nothing is guaranteed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One execution of a multi-stage estimator.
+
+    Parameters
+    ----------
+    schema
+        The public facts.
+    stages
+        The modules in order; the last one is the second stage of the paper.
+    plan
+        Which stage reads which part.
+    base_learner
+        Fits every stage.
+    epsilon, delta, neighbours
+        What the whole run may cost.
+    """
+
+    schema: Schema
+    stages: Sequence[Stage]
+    plan: Plan
+    base_learner: BaseLearner
+    epsilon: float
+    delta: float
+    neighbours: Neighbours
+
+    def execute(self, rows: Rows, noise: NoiseSource) -> tuple[Released, Guarantee]:
+        """Return the released models and what they cost.
+
+        Privacy
+        -------
+        Releases every stage's model. Costs at most (epsilon, delta) under ``neighbours`` if each base learner's
+        ``guarantee_`` is true. Proof: ``docs/privacy/plans.md``.
+        """
+        rehearse(self.stages, self.schema)
+        parts = row_parts(0, len(rows), shares=self.plan.shares, key=noise.key())
+        budgets = self._budgets()
+        reads = dict(self.plan.reads)
+        released = Released(self.schema)
+        for stage in self.stages:
+            mine = rows.active & np.isin(parts, reads[stage.name])
+            data = stage.data(rows.take(mine), self.schema, released, n_rows=self._public_count(parts, reads[stage.name]))
+            model = self.base_learner.fit(data, budget=budgets[stage.name], noise=noise, released=released)
+            released = released.with_model(stage.name, model)
+        return released, self._cost(released, noise)
+
+    def _public_count(self, parts: np.ndarray, read: tuple[int, ...]) -> int | None:
+        """Return how many rows a stage reads, where that is public: replace-one, before inactive rows are left out."""
+        return int(np.isin(parts, read).sum()) if self.neighbours == "replace" else None
+
+    def _budgets(self) -> dict[str, Budget]:
+        """Return each stage's budget: mu^2 is shared, and (epsilon, delta) for learners that know nothing better."""
+        whole = mu_for(self.epsilon, self.delta)
+        return {
+            name: Budget(
+                mu=whole * float(np.sqrt(fraction)),
+                epsilon=self.epsilon * fraction,
+                delta=self.delta * fraction,
+                neighbours=self.neighbours,
+            )
+            for name, fraction in self.plan.fractions().items()
+        }
+
+    def _cost(self, released: Released, noise: NoiseSource) -> Guarantee:
+        cost = self.plan.cost({name: model.guarantee_ for name, model in released.items()})
+        if cost.neighbours != self.neighbours or cost.delta(self.epsilon) > self.delta * (1 + _TOLERANCE):
+            raise BudgetError(
+                "the base learner reports a cost above the budget or another neighbour relation; its result is withheld."
+            )
+        if noise.void:
+            cost = replace(cost, void=True, notes=tuple(dict.fromkeys((*cost.notes, _SEEDED))))
+        return cost

@@ -1,0 +1,126 @@
+"""Where randomness comes from: the operating system, or a seed that voids the guarantee.
+
+Every privacy guarantee assumes noise that nobody can predict. :class:`SystemNoise` draws it from the operating system's
+entropy through OpenDP's exact discrete Gaussian sampler. :class:`SeededNoise` exists for tests and simulations; whoever
+knows the seed can subtract the noise, so everything released with it carries ``void=True``.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from dpcate.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["NoiseSource", "SeededNoise", "SystemNoise", "make_noise"]
+
+
+class NoiseSource(Protocol):
+    """What a mechanism needs: privacy noise, and coins that do not depend on the table."""
+
+    @property
+    def void(self) -> bool:
+        """Whether guarantees that rest on this noise are void."""
+        ...
+
+    def discrete_gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+        """Draw ``size`` independent integers k with probability proportional to exp(-k^2 / (2 scale^2))."""
+        ...
+
+    def coins(self) -> np.random.Generator:
+        """Return a fresh generator for choices that never look at the table (parts, random splits)."""
+        ...
+
+    def key(self) -> int:
+        """Return a fresh 128-bit key for a counter-based generator."""
+        ...
+
+
+@lru_cache(maxsize=256)
+def _gaussian_sampler(scale: float) -> Any:  # noqa: ANN401 - OpenDP's measurement type carries no stubs
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+    return dp.m.make_gaussian(*space, scale=scale)
+
+
+@dataclass(frozen=True, slots=True)
+class SystemNoise:
+    """Noise from the operating system's entropy; the only source under which a guarantee holds."""
+
+    void: bool = field(default=False, init=False)
+
+    def discrete_gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+        """Draw exact discrete Gaussian integers (OpenDP; rejection sampling on exact rationals)."""
+        return np.array(_gaussian_sampler(scale)([0] * size), dtype=np.int64)
+
+    def coins(self) -> np.random.Generator:
+        """Return a generator keyed with 128 fresh bits of system entropy."""
+        return np.random.Generator(np.random.Philox(key=self.key()))
+
+    def key(self) -> int:
+        """Return 128 fresh bits of system entropy."""
+        return int.from_bytes(os.urandom(16), "little")
+
+
+class SeededNoise:
+    """Reproducible noise for tests and simulations; voids every guarantee that rests on it.
+
+    The integers are rounded normals. At the scales that mechanisms use (thousands of grid steps and more) their law
+    cannot be told from the discrete Gaussian in any simulation.
+
+    Parameters
+    ----------
+    seed
+        Anything that :func:`numpy.random.default_rng` takes.
+    """
+
+    def __init__(self, seed: int | np.random.Generator | np.random.SeedSequence) -> None:
+        self._generator = np.random.default_rng(seed)
+
+    @property
+    def void(self) -> bool:
+        """Always True: a known seed is no noise."""
+        return True
+
+    def discrete_gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+        """Draw rounded normals of the given scale."""
+        return np.rint(self._generator.normal(scale=scale, size=size)).astype(np.int64)
+
+    def coins(self) -> np.random.Generator:
+        """Return a generator whose state follows from the seed and the calls made so far."""
+        return np.random.Generator(np.random.Philox(key=self.key()))
+
+    def key(self) -> int:
+        """Return the next 128 bits of the seeded stream."""
+        return int.from_bytes(self._generator.bytes(16), "little")
+
+
+def make_noise(random_state: int | np.random.Generator | NoiseSource | None) -> NoiseSource:
+    """Turn a ``random_state`` into a noise source: None is the operating system, anything else voids the guarantee.
+
+    Examples
+    --------
+    >>> make_noise(None).void, make_noise(7).void
+    (False, True)
+    """
+    if random_state is None:
+        return SystemNoise()
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
+        return SeededNoise(int(random_state))
+    if isinstance(random_state, np.random.Generator):
+        return SeededNoise(random_state)
+    if all(hasattr(random_state, name) for name in ("discrete_gaussian", "coins", "key", "void")):
+        return random_state  # type: ignore[return-value]
+    raise ParameterError(
+        "`random_state` must be None (private), a non-negative integer, a numpy Generator or a noise source; "
+        f"got {type(random_state).__name__}."
+    )

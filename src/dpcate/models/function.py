@@ -1,0 +1,135 @@
+"""The released form of every model: an additive function of the encoded columns.
+
+It holds released numbers only. Predicting is table lookup and addition in a fixed order, element by element, so a row's
+prediction never depends on its place in a batch; later stages rely on that for their sensitivity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dpcate.accounting import Guarantee
+from dpcate.errors import DocumentError
+from dpcate.models.logistic import logistic
+from dpcate.models.runs import pack_runs, unpack_runs
+from dpcate.models.shape import Shape
+from dpcate.schema import column_from_dict
+from dpcate.tables import n_codes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from dpcate.schema import Column
+
+__all__ = ["AdditiveFunction"]
+
+Link = Literal["identity", "logistic"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdditiveFunction:
+    """``link(intercept + sum_j tables[j][code_j])``, clipped to ``[low, high]``.
+
+    Parameters
+    ----------
+    columns
+        Public description of the inputs.
+    intercept
+        Average of the function before the link, over the noisy distribution of the inputs.
+    tables
+        Per column, the term's value for each code; centred under ``shares``.
+    shares
+        Per column, the noisy share of rows at each code (sums to one); what averages are taken over.
+    guarantee_
+        What releasing this function cost.
+    link
+        ``"logistic"`` for probabilities fitted on the logit scale.
+    low, high
+        Predictions are clipped to this range.
+    details
+        Further released numbers that the fitting model reports (noise scales, residual scale, ...); JSON values.
+    """
+
+    columns: tuple[Column, ...]
+    intercept: float
+    tables: tuple[NDArray[np.float64], ...]
+    shares: tuple[NDArray[np.float64], ...]
+    guarantee_: Guarantee
+    link: Link = "identity"
+    low: float = -np.inf
+    high: float = np.inf
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def centred(self) -> AdditiveFunction:
+        """Return the same function with each term averaging zero under its shares and the intercept adjusted."""
+        means = [float(table @ share) for table, share in zip(self.tables, self.shares, strict=True)]
+        tables = tuple(table - mean for table, mean in zip(self.tables, means, strict=True))
+        return replace(self, tables=tables, intercept=self.intercept + sum(means))
+
+    def score(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
+        """Return intercept plus terms for each row of ``codes``, before link and clipping."""
+        total = np.full(len(codes), self.intercept)
+        for j, table in enumerate(self.tables):
+            total += table[codes[:, j]]
+        return total
+
+    def predict(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
+        """Return the function's value for each row of ``codes``."""
+        score = self.score(codes)
+        return np.clip(logistic(score) if self.link == "logistic" else score, self.low, self.high)
+
+    def extremes(self) -> tuple[float, float]:
+        """Return the smallest and largest value that the function can take on any input: free post-processing."""
+        low = self.intercept + sum(float(table.min()) for table in self.tables)
+        high = self.intercept + sum(float(table.max()) for table in self.tables)
+        if self.link == "logistic":
+            low, high = (float(value) for value in logistic(np.array([low, high])))
+        return float(np.clip(low, self.low, self.high)), float(np.clip(high, self.low, self.high))
+
+    def shapes(self) -> dict[str, Shape]:
+        """Return each column's term as a readable curve (before the link)."""
+        return {
+            column.name: Shape.of(column, table, share)
+            for column, table, share in zip(self.columns, self.tables, self.shares, strict=True)
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-able document of released numbers."""
+        bounds = [None if np.isinf(bound) else bound for bound in (self.low, self.high)]
+        return {
+            "columns": [column.to_dict() for column in self.columns],
+            "intercept": self.intercept,
+            "tables": [pack_runs(table) for table in self.tables],
+            "shares": [pack_runs(share) for share in self.shares],
+            "link": self.link,
+            "bounds": bounds,
+            "details": dict(self.details),
+            "guarantee": self.guarantee_.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> AdditiveFunction:
+        """Return the function that :meth:`to_dict` described."""
+        columns = tuple(column_from_dict(column) for column in document["columns"])
+        tables = tuple(unpack_runs(runs) for runs in document["tables"])
+        shares = tuple(unpack_runs(runs) for runs in document["shares"])
+        sizes = [n_codes(column) for column in columns]
+        if [len(table) for table in tables] != sizes or [len(share) for share in shares] != sizes:
+            raise DocumentError("the tables of a saved model do not fit its columns; the file is damaged.")
+        low, high = document["bounds"]
+        return cls(
+            columns=columns,
+            intercept=float(document["intercept"]),
+            tables=tables,
+            shares=shares,
+            guarantee_=Guarantee.from_dict(document["guarantee"]),
+            link=document["link"],
+            low=-np.inf if low is None else float(low),
+            high=np.inf if high is None else float(high),
+            details=document["details"],
+        )

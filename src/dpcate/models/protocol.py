@@ -1,0 +1,109 @@
+"""What a stage asks of a base learner, and what it gets back.
+
+Base learners are interchangeable: anything with this ``fit`` whose result can ``predict`` and reports a ``guarantee_``
+may serve in any stage. What a base learner does with its rows must cost no more than its :class:`Budget`; the plan
+composes what the models *report*, and refuses a run that reports more than was asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dpcate.accounting import Neighbours
+    from dpcate.mechanisms import NoiseSource
+    from dpcate.models.function import AdditiveFunction
+    from dpcate.schema import Column
+
+__all__ = ["BaseLearner", "Budget", "StageData", "TargetKind"]
+
+TargetKind = Literal["mean", "probability"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What one stage may spend, in both currencies.
+
+    Parameters
+    ----------
+    mu
+        For learners whose releases are Gaussian: the stage may be ``Gaussian(mu)``.
+    epsilon, delta
+        For learners that only know (epsilon, delta): the stage may be ``EpsilonDelta(epsilon, delta)``.
+    neighbours
+        The relation under which the stage must be private.
+    """
+
+    mu: float
+    epsilon: float
+    delta: float
+    neighbours: Neighbours
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageData:
+    """The encoded rows of one stage: minimise sum (target - loading f(inputs))^2 over functions f.
+
+    Parameters
+    ----------
+    columns
+        Public description of the inputs, one per column of ``codes``.
+    codes
+        Encoded inputs, one row per person; private.
+    target
+        What to explain, inside ``[low, high]``; private.
+    low, high
+        Bounds of the target: public, or post-processing of earlier releases.
+    loading
+        Multiplies f (the R-loss has T - e here); None is one everywhere; private.
+    loading_bound
+        Largest absolute loading; public or released.
+    kind
+        ``"probability"`` asks for a function with values in (0, 1).
+    n_rows
+        Number of rows where it is public (replace-one), else None.
+    """
+
+    columns: tuple[Column, ...]
+    codes: NDArray[np.uint16]
+    target: NDArray[np.float64]
+    low: float
+    high: float
+    loading: NDArray[np.float64] | None = None
+    loading_bound: float = 1.0
+    kind: TargetKind = "mean"
+    n_rows: int | None = None
+
+
+@runtime_checkable
+class BaseLearner(Protocol):
+    """A private regression: rows in, released function out."""
+
+    def fit(
+        self,
+        data: StageData,
+        *,
+        budget: Budget,
+        noise: NoiseSource,
+        released: Mapping[str, AdditiveFunction],
+    ) -> AdditiveFunction:
+        """Return a released function of the stage's inputs whose ``guarantee_`` is within ``budget``.
+
+        Parameters
+        ----------
+        data
+            The stage's rows; private.
+        budget
+            What may be spent.
+        noise
+            The only source of randomness.
+        released
+            Models that earlier stages have released; reading them is free.
+        """
+        ...
