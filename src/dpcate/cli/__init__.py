@@ -1,1 +1,5 @@
-"""Placeholder."""
+"""The command line."""
+
+from dpcate.cli.main import main
+
+__all__ = ["main"]

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from dpcate.accounting import Gaussian, Guarantee
+from dpcate.accounting import Gaussian, Guarantee, Neighbours
 from dpcate.errors import ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpcate.accounting import Neighbours
     from dpcate.mechanisms.noise import NoiseSource
 
 __all__ = ["LARGEST_SCALE", "SMOOTHING", "DiscreteGaussian"]
@@ -64,8 +63,10 @@ class DiscreteGaussian:
     neighbours: Neighbours
 
     def __post_init__(self) -> None:
-        if self.squared_sensitivity < 1:
+        if not isinstance(self.squared_sensitivity, int) or self.squared_sensitivity < 1:
             raise ParameterError(f"`squared_sensitivity` must be a positive integer; got {self.squared_sensitivity}.")
+        if self.neighbours not in get_args(Neighbours):
+            raise ParameterError(f"`neighbours` must be one of {get_args(Neighbours)}; got {self.neighbours!r}.")
         if not self.mu > 0 or not math.isfinite(self.mu):
             raise ParameterError(f"`mu` must be a positive finite number; got {self.mu}.")
         if self.scale > LARGEST_SCALE:
@@ -74,7 +75,7 @@ class DiscreteGaussian:
     @property
     def scale(self) -> float:
         """Standard deviation of the noise in grid steps: sqrt(sensitivity^2 / mu^2 + SMOOTHING^2), rounded up."""
-        return math.sqrt(self.squared_sensitivity / self.mu**2 + SMOOTHING**2) * _ROUNDING
+        return math.hypot(math.sqrt(self.squared_sensitivity) / self.mu, SMOOTHING) * _ROUNDING
 
     @property
     def guarantee(self) -> Guarantee:

@@ -11,13 +11,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcate.errors import ParameterError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LIMIT", "scalars_to_grid", "vectors_to_grid"]
+__all__ = ["LIMIT", "check_bound", "scalars_to_grid", "vectors_to_grid"]
 
 LIMIT = 2**20
 """Grid steps between zero and the largest contribution: the norm bound of a row, in integers."""
+
+
+def check_bound(bound: float) -> None:
+    """Refuse a norm bound that is not a positive number or whose square or inverse could leave the float range."""
+    if not 1e-100 < bound < 1e100:
+        raise ParameterError(f"`bound` must be a positive number of ordinary size; got {bound}.")
 
 
 def scalars_to_grid(values: NDArray[np.float64], bound: float) -> NDArray[np.int64]:
@@ -28,6 +36,8 @@ def scalars_to_grid(values: NDArray[np.float64], bound: float) -> NDArray[np.int
     >>> scalars_to_grid(np.array([0.5, -9.0, np.nan, np.inf]), bound=1.0).tolist()
     [524288, -1048576, 0, 1048576]
     """
+    check_bound(bound)
+    values = np.asarray(values, dtype=np.float64)
     clipped = np.clip(np.where(np.isnan(values), 0.0, values), -bound, bound)
     return np.clip(np.trunc(clipped * (LIMIT / bound)), -LIMIT, LIMIT).astype(np.int64)
 
@@ -44,6 +54,8 @@ def vectors_to_grid(vectors: NDArray[np.float64], bound: float) -> NDArray[np.in
     >>> vectors_to_grid(np.array([[3.0, 4.0], [np.inf, 0.0]]), bound=1.0).tolist()
     [[629145, 838860], [1048576, 0]]
     """
+    check_bound(bound)
+    vectors = np.asarray(vectors, dtype=np.float64)
     entries = np.clip(np.where(np.isnan(vectors), 0.0, vectors), -bound, bound)
     squares = np.zeros(len(entries))
     for column in entries.T:  # column by column: a fixed order of additions whatever the memory layout

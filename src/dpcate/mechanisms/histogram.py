@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcate.errors import ParameterError
 from dpcate.mechanisms.discrete_gaussian import DiscreteGaussian
 from dpcate.mechanisms.grid import LIMIT, scalars_to_grid
 
@@ -49,10 +50,15 @@ class HistogramRelease:
     mu: float
     neighbours: Neighbours
 
+    def __post_init__(self) -> None:
+        if not self.n_cells or min(self.n_cells) < 1:
+            raise ParameterError(f"`n_cells` must name at least one cell per histogram; got {self.n_cells}.")
+        _ = self.mechanism  # checks mu and neighbours now, before any row is read
+
     @property
     def mechanism(self) -> DiscreteGaussian:
         """The noise and its cost."""
-        moves = 2 if self.neighbours == "replace" else 1
+        moves = 1 if self.neighbours == "add_remove" else 2
         return DiscreteGaussian(
             squared_sensitivity=moves * len(self.n_cells) * LIMIT**2, mu=self.mu, neighbours=self.neighbours
         )
@@ -68,12 +74,15 @@ class HistogramRelease:
         return self.mechanism.scale / LIMIT
 
     def exact(self, cells: Sequence[NDArray[np.integer]], weights: NDArray[np.float64] | None) -> NDArray[np.int64]:
-        """Return the integer sums before noise, all histograms joined; private, for :meth:`release` and tests."""
+        """Return the integer sums before noise, all histograms joined; private, for :meth:`release` and tests.
+
+        A row whose cell is ``n_cells`` or more is left out of that histogram, so the length never depends on the rows.
+        """
         if weights is None:
-            counts = [np.bincount(cell, minlength=k) for cell, k in zip(cells, self.n_cells, strict=True)]
+            counts = [np.bincount(cell, minlength=k)[:k] for cell, k in zip(cells, self.n_cells, strict=True)]
             return np.concatenate(counts).astype(np.int64) * LIMIT
         integers = scalars_to_grid(np.clip(weights, 0.0, 1.0), 1.0).astype(np.float64)  # exact: sums stay below 2^53
-        sums = [np.bincount(cell, integers, minlength=k) for cell, k in zip(cells, self.n_cells, strict=True)]
+        sums = [np.bincount(cell, integers, minlength=k)[:k] for cell, k in zip(cells, self.n_cells, strict=True)]
         return np.concatenate(sums).astype(np.int64)
 
     def release(

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcate.errors import ParameterError
 from dpcate.mechanisms.discrete_gaussian import DiscreteGaussian
-from dpcate.mechanisms.grid import LIMIT, scalars_to_grid, vectors_to_grid
+from dpcate.mechanisms.grid import LIMIT, check_bound, scalars_to_grid, vectors_to_grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,13 +47,13 @@ class VectorSum:
     neighbours: Neighbours
 
     def __post_init__(self) -> None:
-        if not 1e-100 < self.bound < 1e100:
-            raise ParameterError(f"`bound` must be a positive number of ordinary size; got {self.bound}.")
+        check_bound(self.bound)
+        _ = self.mechanism  # checks mu and neighbours now, before any row is read
 
     @property
     def mechanism(self) -> DiscreteGaussian:
         """The noise and its cost."""
-        reach = 2 * LIMIT if self.neighbours == "replace" else LIMIT
+        reach = LIMIT if self.neighbours == "add_remove" else 2 * LIMIT
         return DiscreteGaussian(squared_sensitivity=reach**2, mu=self.mu, neighbours=self.neighbours)
 
     @property
@@ -74,9 +73,12 @@ class VectorSum:
     def exact_by_cell(
         self, values: NDArray[np.float64], cells: NDArray[np.integer], n_cells: int
     ) -> NDArray[np.int64]:
-        """Return integer sums of one value per row into its cell: the same as one-hot vectors, without making them."""
+        """Return integer sums of one value per row into its cell: the same as one-hot vectors, without making them.
+
+        A row whose cell is ``n_cells`` or more contributes nothing, so the length never depends on the rows.
+        """
         integers = scalars_to_grid(values, self.bound).astype(np.float64)  # exact: sums stay below 2^53
-        return np.bincount(cells, integers, minlength=n_cells).astype(np.int64)
+        return np.bincount(cells, integers, minlength=n_cells)[:n_cells].astype(np.int64)
 
     def release(self, vectors: NDArray[np.float64], noise: NoiseSource) -> NDArray[np.float64]:
         """Return the noisy sum of the rows of ``vectors``, in the caller's units."""

@@ -47,7 +47,7 @@ def row_parts(first: int, n_rows: int, *, shares: Sequence[float], key: int) -> 
     generator.advance(first // _WORDS_PER_BLOCK)
     skip = first % _WORDS_PER_BLOCK
     words = generator.random_raw(skip + n_rows)[skip:] if n_rows else np.zeros(0, dtype=np.uint64)
-    thresholds = np.array([int(c * 2**64) for c in np.cumsum(shares)[:-1]], dtype=np.uint64)
+    thresholds = np.array([min(int(c * 2**64), 2**64 - 1) for c in np.cumsum(shares)[:-1]], dtype=np.uint64)
     return np.searchsorted(thresholds, words, side="right").astype(np.int8)
 
 

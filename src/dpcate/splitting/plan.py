@@ -51,8 +51,10 @@ class Plan:
     def __post_init__(self) -> None:
         if not self.shares or min(self.shares) <= 0 or not math.isclose(sum(self.shares), 1.0, rel_tol=1e-9):
             raise ParameterError(f"the shares of a plan must be positive and sum to 1; got {self.shares}.")
-        if len(self.weights) != len(self.reads) or not all(weight > 0 for weight in self.weights):
-            raise ParameterError(f"a plan needs one positive weight per stage; got {self.weights}.")
+        if not self.reads or len(self.weights) != len(self.reads):
+            raise ParameterError(f"a plan needs at least one stage and one weight per stage; got {self.weights}.")
+        if not all(0 < weight < math.inf for weight in self.weights):
+            raise ParameterError(f"the weights of a plan must be positive and finite; got {self.weights}.")
         if len({name for name, _ in self.reads}) != len(self.reads):
             raise ParameterError("the stages of a plan must have different names.")
         for name, parts in self.reads:
@@ -64,6 +66,8 @@ class Plan:
         """Return the paper's plan: each stage has a part of its own."""
         if len(stages) != len(shares):
             raise ParameterError(f"`shares` must have one entry per stage ({len(stages)}); got {len(shares)}.")
+        if not all(0 < share < math.inf for share in shares):
+            raise ParameterError(f"the shares of a plan must be positive and finite; got {tuple(shares)}.")
         total = sum(shares)
         return cls(
             shares=tuple(share / total for share in shares),
