@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dpcate.learners.released import Released
     from dpcate.models import TargetKind
-    from dpcate.schema import Column, Schema
+    from dpcate.schema import Feature, Schema
     from dpcate.tables import Rows
 
 __all__ = ["Stage"]
@@ -69,7 +69,7 @@ class Stage:
         if (self.loading is None) != (self.loading_bound is None):
             raise ParameterError(f"stage {self.name!r} needs both `loading` and `loading_bound`, or neither.")
 
-    def columns(self, schema: Schema) -> tuple[Column, ...]:
+    def columns(self, schema: Schema) -> tuple[Feature, ...]:
         """Return the inputs of this stage."""
         return (*schema.features, *((schema.treatment,) if self.with_treatment else ()))
 

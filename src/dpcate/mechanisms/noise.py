@@ -2,7 +2,8 @@
 
 Every privacy guarantee assumes noise that nobody can predict. :class:`SystemNoise` draws it from the operating system's
 entropy through OpenDP's exact discrete Gaussian sampler. :class:`SeededNoise` exists for tests and simulations; whoever
-knows the seed can subtract the noise, so everything released with it carries ``void=True``.
+knows the seed can subtract the noise, so everything released with it carries ``void=True``. Proof:
+``docs/privacy/discrete_gaussian.md``.
 """
 
 from __future__ import annotations

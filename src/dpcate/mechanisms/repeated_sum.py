@@ -101,9 +101,10 @@ class SumSession:
         """Return the integer sums before noise; private, for :meth:`release` and tests."""
         if len(self._buffer) != len(values):
             self._buffer = np.empty(len(values))
-        grid = np.multiply(values, LIMIT / self._mechanism.bound, out=self._buffer)
-        np.clip(grid, -LIMIT, LIMIT, out=grid)
-        np.trunc(grid, out=grid)
+        bound = self._mechanism.bound
+        grid = np.clip(values, -bound, bound, out=self._buffer)
+        np.multiply(grid, LIMIT / bound, out=grid)
+        np.trunc(grid, out=grid)  # toward zero, so rounding in the line above cannot carry a row past LIMIT
         grid[np.isnan(grid)] = 0.0
         by_cell = np.bincount(cells, grid, minlength=len(groups)).astype(np.int64)  # exact: sums stay below 2^53
         by_group = np.zeros(self._mechanism.n_groups, dtype=np.int64)

@@ -70,9 +70,7 @@ class VectorSum:
         """Return the integer sum of vectors before noise; private, for :meth:`release` and tests."""
         return vectors_to_grid(vectors, self.bound).sum(axis=0)
 
-    def exact_by_cell(
-        self, values: NDArray[np.float64], cells: NDArray[np.integer], n_cells: int
-    ) -> NDArray[np.int64]:
+    def exact_by_cell(self, values: NDArray[np.float64], cells: NDArray[np.integer], n_cells: int) -> NDArray[np.int64]:
         """Return integer sums of one value per row into its cell: the same as one-hot vectors, without making them.
 
         A row whose cell is ``n_cells`` or more contributes nothing, so the length never depends on the rows.

@@ -16,7 +16,7 @@ from dpcate.errors import DocumentError
 from dpcate.models.logistic import logistic
 from dpcate.models.runs import pack_runs, unpack_runs
 from dpcate.models.shape import Shape
-from dpcate.schema import column_from_dict
+from dpcate.schema import column_from_dict, column_to_dict
 from dpcate.tables import n_codes
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dpcate.schema import Column
+    from dpcate.schema import Feature
 
 __all__ = ["AdditiveFunction"]
 
@@ -55,7 +55,7 @@ class AdditiveFunction:
         Further released numbers that the fitting model reports (noise scales, residual scale, ...); JSON values.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[Feature, ...]
     intercept: float
     tables: tuple[NDArray[np.float64], ...]
     shares: tuple[NDArray[np.float64], ...]
@@ -102,7 +102,7 @@ class AdditiveFunction:
         """Return a JSON-able document of released numbers."""
         bounds = [None if np.isinf(bound) else bound for bound in (self.low, self.high)]
         return {
-            "columns": [column.to_dict() for column in self.columns],
+            "columns": [column_to_dict(column) for column in self.columns],
             "intercept": self.intercept,
             "tables": [pack_runs(table) for table in self.tables],
             "shares": [pack_runs(share) for share in self.shares],

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpcate.accounting import Neighbours
     from dpcate.mechanisms import NoiseSource
     from dpcate.models.function import AdditiveFunction
-    from dpcate.schema import Column
+    from dpcate.schema import Feature
 
 __all__ = ["BaseLearner", "Budget", "StageData", "TargetKind"]
 
@@ -70,7 +70,7 @@ class StageData:
         Number of rows where it is public (replace-one), else None.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[Feature, ...]
     codes: NDArray[np.uint16]
     target: NDArray[np.float64]
     low: float

@@ -13,7 +13,7 @@ from dpcate.tables import cell_midpoints
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpcate.schema import Column
+    from dpcate.schema import Feature
 
 __all__ = ["Shape"]
 
@@ -47,7 +47,7 @@ class Shape:
     share: NDArray[np.float64]
 
     @classmethod
-    def of(cls, column: Column, table: NDArray[np.float64], share: NDArray[np.float64]) -> Shape:
+    def of(cls, column: Feature, table: NDArray[np.float64], share: NDArray[np.float64]) -> Shape:
         """Return the curve of a term given by its value per code (code 0 is "other")."""
         grid = cell_midpoints(column) if isinstance(column, Number) else np.array(column.levels, dtype=object)
         return cls(

@@ -1,7 +1,7 @@
 """Data-independent parts; parallel composition rests on this file.
 
 A split may look at a row's number and at nothing else. There is no argument through which a table could be passed, so
-stratifying (which would let one row move others between parts) cannot be written.
+stratifying (which would let one row move others between parts) cannot be written. Proof: ``docs/privacy/plans.md``.
 """
 
 from __future__ import annotations

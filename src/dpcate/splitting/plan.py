@@ -1,8 +1,8 @@
 """A plan: which stage reads which part, and what the whole costs.
 
-Rows fall into parts by private coins; a stage reads one or more parts and the released outputs of earlier stages. For a
-part, the stages that read it compose sequentially; over the parts, the paper's theorem 1 takes min{f}**. The paper's own
-plan has one stage per part (``Plan.split``); reading every row in every stage is ``Plan.shared``.
+Rows fall into parts by private coins; a stage reads one or more parts and the released outputs of earlier stages. For
+a part, the stages that read it compose sequentially; over the parts, the paper's theorem 1 takes min{f}**. The paper's
+own plan has one stage per part (``Plan.split``); reading every row in every stage is ``Plan.shared``.
 Proof: ``docs/privacy/plans.md``.
 """
 
@@ -105,8 +105,9 @@ class Plan:
         spent
             Guarantee of each stage, by name.
         secret_coins
-            If True, use delta(eps) <= sum_p lambda_p delta_p(eps), which is tighter and holds only while nobody learns
-            which part a row was in. The default, min{f}**, holds even if all coins are published.
+            If True, average over the coin: delta(eps) <= sum_p lambda_p delta_p(eps). That is tighter, and for a person
+            whose part is known it says too little. The default, min{f}**, holds for each person given all coins; under
+            ``add_remove`` coins must stay secret either way, because they count the rows.
         """
         parts = [
             compose_guarantees(*[spent[name] for name, reads in self.reads if part in reads])
