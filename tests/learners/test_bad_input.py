@@ -37,7 +37,11 @@ REFUSED_TABLES = {
     "missing outcome": lambda t: t.drop(columns="vote"),
     "duplicate column names": lambda t: pd.concat([t, t[["income"]]], axis=1),
     "dates for a number": lambda t: t.assign(age=pd.Timestamp("2020-01-01")),
-    "lists for a number": lambda t: t.assign(age=pd.Series([[SECRET]] * len(t), dtype=pd.ArrowDtype(__import__("pyarrow").list_(__import__("pyarrow").float64())))),
+    "lists for a number": lambda t: t.assign(
+        age=pd.Series(
+            [[SECRET]] * len(t), dtype=pd.ArrowDtype(__import__("pyarrow").list_(__import__("pyarrow").float64()))
+        )
+    ),
     "empty table": lambda t: t.iloc[:0],
     "not a table": lambda t: SECRET,
     "a path that is not there": lambda t: "absent.parquet",
@@ -130,7 +134,9 @@ def test_an_unknown_option_is_refused(schema):
 def test_a_treatment_with_one_or_three_arms_is_refused(columns):
     for levels in ([1], [0, 1, 2]):
         with pytest.raises(SchemaError, match="called"):
-            RLearner(Schema(Number("vote", 0, 1), Category("called", levels), [Number("age", 18, 105)])).fit_table(columns)
+            RLearner(Schema(Number("vote", 0, 1), Category("called", levels), [Number("age", 18, 105)])).fit_table(
+                columns
+            )
 
 
 @pytest.mark.parametrize(

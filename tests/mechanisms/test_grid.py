@@ -7,7 +7,22 @@ from hypothesis.extra import numpy as hnp
 from dpcate.errors import ParameterError
 from dpcate.mechanisms import LIMIT, scalars_to_grid, vectors_to_grid
 
-NASTY = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -5e-324, 2.3e-308, 0.0, -0.0, 1.0, -1.0, 1 - 2**-53, 1 + 2**-52]
+NASTY = [
+    np.nan,
+    np.inf,
+    -np.inf,
+    1e308,
+    -1e308,
+    5e-324,
+    -5e-324,
+    2.3e-308,
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    1 - 2**-53,
+    1 + 2**-52,
+]
 nasty_floats = st.one_of(st.sampled_from(NASTY), st.floats())
 ordinary_bounds = st.one_of(st.sampled_from([1.0, 3.0, 0.1, 1e-99, 1e99]), st.floats(1e-6, 1e6))
 

@@ -38,6 +38,14 @@ def test_with_arm_changes_the_arm_and_nothing_else(rows):
     np.testing.assert_array_equal(treated.active, rows.active)
 
 
+def test_inputs_carry_the_arm_as_a_last_column_of_codes(rows):
+    assert rows.inputs(with_treatment=False) is rows.codes
+    inputs = rows.inputs(with_treatment=True)
+    np.testing.assert_array_equal(inputs[:, :-1], rows.codes)
+    np.testing.assert_array_equal(inputs[:, -1], rows.T + 1)
+    assert inputs.flags.f_contiguous
+
+
 def test_rows_cannot_be_written_to_but_the_callers_arrays_can(rows):
     with pytest.raises(ValueError, match="read-only"):
         rows.Y[0] = 1

@@ -1,8 +1,8 @@
 """``dpcate demo``: a private effect on a real trial, from nothing to numbers.
 
-The trial is Thornton (2008): people in rural Malawi were offered money for collecting the result of an HIV test. The data
-come with the PyPI package ``causaldata``. The schema below is written from the trial's description, as a data owner would:
-no bound and no level is read from the table.
+The trial is Thornton (2008): people in rural Malawi were offered money for collecting the result of an HIV test. The
+data come with the PyPI package ``causaldata``. The schema below is written from the trial's description, as a data
+owner would: no bound and no level is read from the table.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def demo(epsilon: float, delta: float) -> None:
     """
     console = Console()
     console.print("[bold]Thornton (2008)[/bold]: does an offer of money make people collect their HIV test result?")
-    console.print("One row per person. Public: the schema (bounds and levels), the number of rows. Private: every value.\n")
+    console.print(
+        "One row per person. Public: the schema (bounds and levels), the number of rows. Private: every value.\n"
+    )
     learner = RLearner(SCHEMA, epsilon=epsilon, delta=delta).fit_table(load_trial())
     console.print(f"Guarantee: {learner.guarantee_}")
     console.print(f"Average effect of the offer: [bold]{100 * learner.ate():+.1f}[/bold] percentage points\n")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from dpcate.accounting import check_neighbours
 from dpcate.errors import NotAvailableError, NotFittedError, TableError
 from dpcate.learners.documents import save_learner
-from dpcate.learners.options import check_budget, check_neighbours, check_schema, make_plan
+from dpcate.learners.options import check_budget, check_schema, make_plan
 from dpcate.learners.parameters import Parameters
 from dpcate.learners.released import Released
 from dpcate.learners.run import Run
@@ -48,8 +49,8 @@ class CateLearner(Parameters):
     neighbours
         ``"replace"`` (one row changes its content; the number of rows is public) or ``"add_remove"``.
     plan
-        ``"shared"``: every stage reads every row and the stages share the budget. ``"split"``: the paper's plan, each stage
-        has rows of its own and the whole budget. Or a :class:`~dpcate.splitting.Plan`.
+        ``"shared"``: every stage reads every row and the stages share the budget. ``"split"``: the paper's plan, each
+        stage has rows of its own and the whole budget. Or a :class:`~dpcate.splitting.Plan`.
     model
         Base learner of all stages: ``"ebm"``, ``"interpret"``, or an object that follows
         :class:`~dpcate.models.BaseLearner`.
@@ -88,7 +89,9 @@ class CateLearner(Parameters):
 
     def _stages(self) -> tuple[Stage, ...]:
         """Return the modules of Algorithm 1 for this learner."""
-        raise NotAvailableError(f"{type(self).__name__} states no stages; use DRLearner, RLearner, SLearner or MultiStage.")
+        raise NotAvailableError(
+            f"{type(self).__name__} states no stages; use DRLearner, RLearner, SLearner or MultiStage."
+        )
 
     def _effect_model(self, released: Released) -> AdditiveFunction:
         """Return the effect as a function of the features, from released models only."""
@@ -161,7 +164,9 @@ class CateLearner(Parameters):
     def effect_interval(self, X: Any, alpha: float = 0.05) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # noqa: ANN401, ARG002
         """Return lower and upper limits of the effect for each row, where the model knows its own error."""
         self._fitted("effect")
-        raise NotAvailableError(f"intervals are not available for this model ({self.model!r}): it does not know its error.")
+        raise NotAvailableError(
+            f"intervals are not available for this model ({self.model!r}): it does not know its error."
+        )
 
     def ate(self, X: Any = None) -> float:  # noqa: ANN401 - any array or frame
         """Return the average effect: over the rows of ``X``, or over the noisy distribution of the features."""
@@ -172,7 +177,9 @@ class CateLearner(Parameters):
     def ate_interval(self, X: Any = None, alpha: float = 0.05) -> tuple[float, float]:  # noqa: ANN401, ARG002
         """Return lower and upper limits of the average effect, where the model knows its own error."""
         self._fitted("effect")
-        raise NotAvailableError(f"intervals are not available for this model ({self.model!r}): it does not know its error.")
+        raise NotAvailableError(
+            f"intervals are not available for this model ({self.model!r}): it does not know its error."
+        )
 
     def shapes(self, model: str = "effect") -> dict[str, Shape]:
         """Return how each feature moves a released model (the effect unless another stage is named)."""

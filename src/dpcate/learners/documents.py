@@ -56,7 +56,9 @@ def read_document(path: str | Path) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DocumentError(f"{str(path)!r} is not a model saved by dpcate.")
     if document.get("version") != VERSION:
-        raise DocumentError(f"{str(path)!r} has format version {document.get('version')!r}; this dpcate reads {VERSION}.")
+        raise DocumentError(
+            f"{str(path)!r} has format version {document.get('version')!r}; this dpcate reads {VERSION}."
+        )
     return document
 
 

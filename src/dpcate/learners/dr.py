@@ -62,7 +62,7 @@ class _Score:
         return treated - control + correction
 
     def bounds(self, schema: Schema, released: Released) -> tuple[float, float]:
-        """Return bounds that no row can leave: outcomes and predictions lie in the schema's range, propensities in theirs.
+        """Return bounds that no row can leave: outcomes and predictions lie in the schema's range, propensities in e's.
 
         The treatment's term is additive, so mu(1, x) - mu(0, x) is one released number before clipping.
         """

@@ -24,8 +24,8 @@ _LEARNERS: dict[str, type[CateLearner]] = {kind.__name__: kind for kind in (DRLe
 def load(path: str | Path) -> CateLearner:
     """Return a saved learner: it predicts exactly as the one that was saved.
 
-    A saved :class:`MultiStage` comes back without its stages (functions are not saved): it predicts, but cannot be fitted
-    again.
+    A saved :class:`MultiStage` comes back without its stages (functions are not saved): it predicts, but cannot be
+    fitted again.
     """
     document = read_document(path)
     name, schema, options = document.get("learner"), saved_schema(document), dict(document.get("options", {}))

@@ -39,7 +39,7 @@ class MultiStage(CateLearner):
     ...     e = np.clip(released.predict("propensity", rows), 0.1, 0.9)
     ...     return rows.Y * np.where(rows.T == 1, 1 / e, -1 / (1 - e))
     >>> ipw = MultiStage(schema, [
-    ...     Stage(name="propensity", target=lambda rows, released: rows.T, bounds=lambda *_: (0, 1), kind="probability"),
+    ...     Stage(name="propensity", target=lambda rows, _: rows.T, bounds=lambda *_: (0, 1), kind="probability"),
     ...     Stage(name="effect", target=score, bounds=lambda *_: (-10, 10)),
     ... ], epsilon=2.0, random_state=0)
     >>> rng = np.random.default_rng(0)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
-from dpcate.accounting import Neighbours
 from dpcate.errors import ParameterError, SchemaError
 from dpcate.schema import Schema
 from dpcate.splitting import Plan
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
     from dpcate.learners.stage import Stage
 
-__all__ = ["check_budget", "check_floor", "check_neighbours", "check_schema", "make_plan"]
+__all__ = ["check_budget", "check_floor", "check_schema", "make_plan"]
 
 
 def check_schema(schema: object) -> Schema:
@@ -37,13 +36,6 @@ def check_budget(epsilon: object, delta: object) -> tuple[float, float]:
     if not _is_number(delta) or not 0 < float(delta) < 1:  # type: ignore[arg-type]
         raise ParameterError(f"`delta` must lie in (0, 1); got {delta!r}.")
     return float(epsilon), float(delta)  # type: ignore[arg-type]
-
-
-def check_neighbours(neighbours: object) -> Neighbours:
-    """Return the neighbour relation if we know it."""
-    if neighbours not in get_args(Neighbours):
-        raise ParameterError(f"`neighbours` must be one of {get_args(Neighbours)}; got {neighbours!r}.")
-    return neighbours  # type: ignore[return-value]
 
 
 def check_floor(floor: object) -> float:

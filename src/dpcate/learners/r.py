@@ -23,8 +23,8 @@ __all__ = ["RLearner"]
 class RLearner(AdjustedLearner):
     """Effects by minimising sum ((Y - eta(X)) - (T - e(X)) tau(X))^2 directly.
 
-    Stages: propensity e(X); outcome eta(X) = E[Y | X]; effect, with target Y - eta and loading T - e. Nothing is divided
-    by a propensity, so every row's contribution is bounded by construction.
+    Stages: propensity e(X); outcome eta(X) = E[Y | X]; effect, with target Y - eta and loading T - e. Nothing is
+    divided by a propensity, so every row's contribution is bounded by construction.
 
     Parameters
     ----------

@@ -42,17 +42,15 @@ def rehearse(stages: Sequence[Stage], schema: Schema) -> None:
         released = released.with_model(stage.name, _stand_in(stage, schema, data.low, data.high, generator))
 
 
-def _check_order(
-    stage: Stage, rows: Rows, schema: Schema, released: Released, together: NDArray[np.float64]
-) -> None:
+def _check_order(stage: Stage, rows: Rows, schema: Schema, released: Released, together: NDArray[np.float64]) -> None:
     """Compare each row's value in company with its value in other companies and alone."""
     subsets = [np.arange(_N_ROWS)[::-1], np.arange(0, _N_ROWS, 2), *np.arange(_N_ROWS)[:, None]]
     for index in subsets:
         data = stage.data(rows.take(index), schema, released, n_rows=None)
         if not np.array_equal(_columns(data.target, data.loading), together[index]):
             raise TransformationError(
-                f"the transformation of stage {stage.name!r} must treat each row by itself; its value for a row changed "
-                "with the other rows present, so one person could change many rows and the guarantee would be void."
+                f"the transformation of stage {stage.name!r} must treat each row by itself; its value for a row "
+                "changed with the other rows present: one person could change many rows and void the guarantee."
             )
 
 

@@ -76,7 +76,9 @@ class Run:
         released = Released(self.schema)
         for stage in self.stages:
             mine = rows.active & np.isin(parts, reads[stage.name])
-            data = stage.data(rows.take(mine), self.schema, released, n_rows=self._public_count(parts, reads[stage.name]))
+            data = stage.data(
+                rows.take(mine), self.schema, released, n_rows=self._public_count(parts, reads[stage.name])
+            )
             model = self.base_learner.fit(data, budget=budgets[stage.name], noise=noise, released=released)
             released = released.with_model(stage.name, model)
         return released, self._cost(released, noise)
@@ -102,7 +104,7 @@ class Run:
         cost = self.plan.cost({name: model.guarantee_ for name, model in released.items()})
         if cost.neighbours != self.neighbours or cost.delta(self.epsilon) > self.delta * (1 + _TOLERANCE):
             raise BudgetError(
-                "the base learner reports a cost above the budget or another neighbour relation; its result is withheld."
+                "the base learner reports a cost above the budget, or another neighbour relation: its result is withheld."
             )
         if noise.void:
             cost = replace(cost, void=True, notes=tuple(dict.fromkeys((*cost.notes, _SEEDED))))

@@ -21,8 +21,8 @@ __all__ = ["SLearner"]
 class SLearner(CateLearner):
     """A constant effect: the treatment's term in an additive regression of Y on treatment and features.
 
-    As in the paper, an additive model makes mu(1, x) - mu(0, x) the same for everybody: this learner estimates the average
-    effect with one stage, hence with little variance.
+    As in the paper, an additive model makes mu(1, x) - mu(0, x) the same for everybody: this learner estimates the
+    average effect with one stage, hence with little variance.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ class Stage:
         try:
             with np.errstate(all="ignore"):
                 values = np.asarray(function(rows, released), dtype=np.float64)
-        except Exception:  # noqa: BLE001 - its text could quote a row
+        except Exception:  # its text could quote a row
             values = None
         if values is None or values.shape != (len(rows),):
             raise TransformationError(

@@ -68,7 +68,8 @@ class VectorSum:
 
     def exact(self, vectors: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the integer sum of vectors before noise; private, for :meth:`release` and tests."""
-        return vectors_to_grid(vectors, self.bound).sum(axis=0)
+        total: NDArray[np.int64] = vectors_to_grid(vectors, self.bound).sum(axis=0)
+        return total
 
     def exact_by_cell(self, values: NDArray[np.float64], cells: NDArray[np.integer], n_cells: int) -> NDArray[np.int64]:
         """Return integer sums of one value per row into its cell: the same as one-hot vectors, without making them.
@@ -90,4 +91,4 @@ class VectorSum:
 
     def add_noise(self, exact: NDArray[np.int64], noise: NoiseSource) -> NDArray[np.float64]:
         """Return exact integer sums with noise, in the caller's units."""
-        return self.mechanism.release(exact, noise) * (self.bound / LIMIT)
+        return self.mechanism.release(exact, noise).astype(np.float64) * (self.bound / LIMIT)

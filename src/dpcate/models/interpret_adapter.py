@@ -149,7 +149,7 @@ def _fit_quietly(
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             return model.fit(inputs, target, sample_weight=weight)
-    except Exception:  # noqa: BLE001 - whatever it says could quote a row
+    except Exception:
         return None
 
 

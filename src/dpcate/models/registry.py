@@ -25,5 +25,5 @@ def make_base_learner(model: object) -> BaseLearner:
     if not isinstance(model, str | type) and isinstance(model, BaseLearner):
         return model
     raise ParameterError(
-        f"`model` must be one of {sorted(_BY_NAME)} or an object with the `fit` of dpcate.models.BaseLearner; got {model!r}."
+        f"`model` must be one of {sorted(_BY_NAME)} or an object that follows dpcate.models.BaseLearner; got {model!r}."
     )

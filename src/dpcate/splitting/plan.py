@@ -12,11 +12,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcate.accounting import Guarantee, compose_guarantees, mixture, parallel_guarantees
+from dpcate.accounting import compose_guarantees, mixture_guarantees, parallel_guarantees
 from dpcate.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from dpcate.accounting import Guarantee
 
 __all__ = ["Plan"]
 
@@ -114,8 +116,6 @@ class Plan:
             for part in range(len(self.shares))
             if any(part in reads for _, reads in self.reads)
         ]
-        joint = parallel_guarantees(*parts)
-        if not secret_coins or len(parts) < len(self.shares):
-            return joint
-        tighter = mixture([part.f for part in parts], self.shares)
-        return Guarantee(tighter, joint.neighbours, void=joint.void, nominal=joint.nominal, notes=joint.notes)
+        if secret_coins and len(parts) == len(self.shares):
+            return mixture_guarantees(parts, self.shares)
+        return parallel_guarantees(*parts)

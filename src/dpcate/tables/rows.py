@@ -96,7 +96,7 @@ class Rows:
         return replace(self, T=np.full(self.n_rows, arm, dtype=np.int8))
 
     def inputs(self, *, with_treatment: bool) -> npt.NDArray[np.uint16]:
-        """Return the encoded inputs of a model: the features, and the arm as a last column of codes 1 and 2 if asked."""
+        """Return the encoded inputs of a model: the features and, if asked, the arm as a last column of codes."""
         if not with_treatment:
             return self.codes
         codes = np.empty((self.n_rows, self.n_features + 1), dtype=np.uint16, order="F")
