@@ -1,4 +1,4 @@
-"""The layers of the package: imports point downwards, only `mechanisms` draws privacy noise, and there are no cycles."""
+"""The layers of the package: imports point downwards, no cycles, and only `mechanisms` draws privacy noise."""
 
 import ast
 import re
@@ -37,7 +37,7 @@ def dotted(path):
 
 def package(module):
     """The layer's name of a dotted module: the part after `dpcate`."""
-    return (module.split(".") + [""])[1]
+    return [*module.split("."), ""][1]
 
 
 NAMES = {dotted(path): path for path in MODULES}

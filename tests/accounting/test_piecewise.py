@@ -16,7 +16,8 @@ SKEWED = PiecewiseLinear([(0.0, 0.9), (0.1, 0.4), (0.5, 0.1), (1.0, 0.0)])
 def random_tradeoffs(draw):
     """Best tests between two random laws on a few outcomes."""
     size = draw(st.integers(1, 6))
-    weights = st.lists(st.floats(0.0, 1.0), min_size=size, max_size=size).filter(lambda w: sum(w) > 0.1)
+    weight = st.one_of(st.just(0.0), st.floats(1e-6, 1.0))
+    weights = st.lists(weight, min_size=size, max_size=size).filter(lambda w: sum(w) > 0.1)
     null, alternative = (np.array(draw(weights)) for _ in range(2))
     null, alternative = null / null.sum(), alternative / alternative.sum()
     order = np.argsort(np.arctan2(null, alternative))

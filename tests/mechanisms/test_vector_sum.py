@@ -125,8 +125,11 @@ def test_guarantee_and_noise_scale_follow_the_formula(neighbours, reach):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"bound": 0.0}, {"bound": -1.0}, {"bound": math.nan}, {"bound": math.inf}, {"bound": 1e-200}, {"bound": 1e200}]
-    + [{"mu": 0.0}, {"mu": math.inf}, {"mu": 1e-300}, {"neighbours": "add-remove"}],
+    [
+        *({"bound": bound} for bound in (0.0, -1.0, math.nan, math.inf, 1e-200, 1e200)),
+        *({"mu": mu} for mu in (0.0, math.inf, 1e-300)),
+        {"neighbours": "add-remove"},
+    ],
 )
 def test_wrong_parameters_are_refused_before_any_row_is_read(wrong):
     with pytest.raises(ParameterError):

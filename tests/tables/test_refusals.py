@@ -64,7 +64,7 @@ REFUSED = {
         r"'y' must be one-dimensional; got shape \(2, 2\)",
     ),
     "a nested outcome": (lambda: encode_arrays([[NUMBER], [0]], [0, 1], X, SCHEMA), "nested"),
-    "different lengths": (lambda: encode_arrays([0, 1, NUMBER], [0, 1], X, SCHEMA), "same length; got {'y': 3, 't': 2"),
+    "different lengths": (lambda: encode_arrays([0, 1, NUMBER], [0, 1], X, SCHEMA), "same length; 't' and 'y' differ"),
     "different lengths in a dict": (lambda: encode_table(GOOD | {"x": [NUMBER]}, SCHEMA), "same length"),
     "different lengths of features": (lambda: encode_features({"x": [NUMBER], "c": [TEXT] * 2}, SCHEMA), "same length"),
     "no table": (lambda: encode_table([NUMBER, TEXT], SCHEMA), "got list"),

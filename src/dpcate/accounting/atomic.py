@@ -47,6 +47,11 @@ class AtomicTradeOff(TradeOffFunction):
         padded = np.minimum(limit + np.maximum(exact - limit, 0.0) * (1.0 + self._slack), 1.0)
         return np.where(epsilon >= self.largest_loss, limit, np.maximum(padded, exact))
 
+    def _epsilon(self, delta: float) -> float:
+        found = super()._epsilon(delta)
+        # Where delta meets its limit the last units of the search are round-off; the largest loss is exact
+        return self.largest_loss if found > 0.0 and delta == self.infinite_loss else found
+
     def _values(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
         exact = self.losses().tradeoff(alpha)
         return np.maximum(exact - self._slack * (1.0 - exact), 0.0)

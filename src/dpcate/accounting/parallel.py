@@ -70,8 +70,8 @@ class Parallel(TradeOffFunction, kind="parallel"):
 
     @property
     def largest_loss(self) -> float:
-        """The largest of the members'."""
-        return max(member.largest_loss for member in self.members)
+        """The largest epsilon that a member needs to meet the common limit."""
+        return max(member.epsilon(self.infinite_loss) for member in self.members)
 
     def reverse(self) -> TradeOffFunction:
         """Return the envelope of the inverse members."""

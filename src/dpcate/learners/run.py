@@ -104,7 +104,7 @@ class Run:
         cost = self.plan.cost({name: model.guarantee_ for name, model in released.items()})
         if cost.neighbours != self.neighbours or cost.delta(self.epsilon) > self.delta * (1 + _TOLERANCE):
             raise BudgetError(
-                "the base learner reports a cost above the budget, or another neighbour relation: its result is withheld."
+                "the base learner reports a cost above the budget, or another relation: its result is withheld."
             )
         if noise.void:
             cost = replace(cost, void=True, notes=tuple(dict.fromkeys((*cost.notes, _SEEDED))))

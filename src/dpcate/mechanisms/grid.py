@@ -21,6 +21,9 @@ __all__ = ["LIMIT", "check_bound", "scalars_to_grid", "vectors_to_grid"]
 LIMIT = 2**20
 """Grid steps between zero and the largest contribution: the norm bound of a row, in integers."""
 
+_FAR = 2.0**300
+"""Entries beyond this many bounds are cut there, so that squares stay finite; the direction of all others is kept."""
+
 
 def check_bound(bound: float) -> None:
     """Refuse a norm bound that is not a positive number or whose square or inverse could leave the float range."""
@@ -47,7 +50,7 @@ def vectors_to_grid(vectors: NDArray[np.float64], bound: float) -> NDArray[np.in
 
     Rows longer than ``bound`` are shortened to it; entries are scaled by ``LIMIT / bound`` and truncated toward zero.
     Should rounding leave an integer row too long, it is halved, so the bound holds without exception. Entries that
-    are not numbers count as zero, infinite ones as the bound.
+    are not numbers count as zero, infinite ones as very long (2^300 times the bound).
 
     Examples
     --------
@@ -56,7 +59,7 @@ def vectors_to_grid(vectors: NDArray[np.float64], bound: float) -> NDArray[np.in
     """
     check_bound(bound)
     vectors = np.asarray(vectors, dtype=np.float64)
-    entries = np.clip(np.where(np.isnan(vectors), 0.0, vectors), -bound, bound)
+    entries = np.clip(np.where(np.isnan(vectors), 0.0, vectors), -bound * _FAR, bound * _FAR)
     squares = np.zeros(len(entries))
     for column in entries.T:  # column by column: a fixed order of additions whatever the memory layout
         squares += (column / bound) ** 2

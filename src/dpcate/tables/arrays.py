@@ -69,9 +69,9 @@ def feature_columns(X: object, names: Sequence[str]) -> list[Column]:
 
 def check_lengths(columns: Sequence[Column]) -> None:
     """Refuse columns that differ in length."""
-    lengths = {column.name: len(column) for column in columns}
-    if len(set(lengths.values())) > 1:
-        raise TableError(f"All columns must have the same length; got {lengths}.")
+    odd = [column.name for column in columns if len(column) != len(columns[0])]
+    if odd:  # the lengths themselves stay unsaid: under add/remove they are private
+        raise TableError(f"All columns must have the same length; {odd[0]!r} and {columns[0].name!r} differ.")
 
 
 def _columns_of_rows(rows: Sequence[Any], names: Sequence[str]) -> list[Column]:

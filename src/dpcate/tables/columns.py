@@ -7,7 +7,6 @@ nor texts is refused by its name before any value is read.
 
 from __future__ import annotations
 
-# mypy: disable-error-code="import-untyped"
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 

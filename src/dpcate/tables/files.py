@@ -6,7 +6,6 @@ bytes and parsed by itself. A Parquet file carries its types and is read by them
 
 from __future__ import annotations
 
-# mypy: disable-error-code="import-untyped"
 import csv
 from typing import TYPE_CHECKING
 

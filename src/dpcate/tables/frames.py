@@ -6,7 +6,6 @@ never what it means: an object column of numbers and a float column encode alike
 
 from __future__ import annotations
 
-# mypy: disable-error-code="import-untyped"
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 

@@ -6,7 +6,6 @@ paths are faster ways to the same results, and a test holds them to it.
 
 from __future__ import annotations
 
-# mypy: disable-error-code="import-untyped"
 import math
 from typing import TYPE_CHECKING, Any
 

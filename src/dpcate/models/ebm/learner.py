@@ -102,7 +102,15 @@ class Ebm:
         held = TargetRange.public(data)
         if mu_range > 0.0:
             per_reach = self._noise_per_reach(len(data.columns), mu_sums, budget)
-            held = release_range(data, mu=mu_range, budget=budget, noise=noise, noise_per_reach=per_reach)
+            counted = float(bins[0].weight.sum()) if data.loading is None else None
+            held = release_range(
+                data,
+                total=counted if data.n_rows is None else data.n_rows,
+                mu=mu_range,
+                budget=budget,
+                noise=noise,
+                noise_per_reach=per_reach,
+            )
         centre, loss = _loss(data, held)
         sums = RepeatedSum(
             bound=loss.bound,

@@ -1,6 +1,6 @@
 """A private choice of the range that targets are held to before boosting.
 
-Noise is proportional to the width of the range, and public bounds are often several times wider than nearly all targets.
+Noise is proportional to the width of the range, and public bounds are often many times wider than nearly all targets.
 One histogram of the target is released; the range that balances what clipping would distort against the noise that it
 saves is then chosen from the noisy counts alone.
 """
@@ -29,6 +29,12 @@ N_CELLS = 256
 STRIDE = 4
 """Ranges start and end at every fourth edge."""
 
+SIGNIFICANT = 4.0
+"""A cell of this many noise scales is taken to hold targets; below, it may be noise alone."""
+
+MOST_UNSEEN = 0.1
+"""A range is admitted only if at most this share of targets may lie outside without being seen there."""
+
 
 @dataclass(frozen=True, slots=True)
 class TargetRange:
@@ -50,9 +56,24 @@ def target_cells(target: NDArray[np.float64], low: float, high: float) -> NDArra
 
 
 def release_range(
-    data: StageData, *, mu: float, budget: Budget, noise: NoiseSource, noise_per_reach: float
+    data: StageData, *, total: float | None, mu: float, budget: Budget, noise: NoiseSource, noise_per_reach: float
 ) -> TargetRange:
     """Return the range to hold targets to.
+
+    Parameters
+    ----------
+    data
+        The rows; private.
+    total
+        Number of rows, public or released; None takes it from the histogram.
+    mu
+        What the histogram may cost.
+    budget
+        For the neighbour relation.
+    noise
+        Where the noise comes from.
+    noise_per_reach
+        Noise on the finished function per unit of reach, times the number of rows.
 
     Privacy
     -------
@@ -60,44 +81,77 @@ def release_range(
     """
     release = HistogramRelease(n_cells=(N_CELLS,), mu=mu, neighbours=budget.neighbours)
     (noisy,) = release.release([target_cells(data.target, data.low, data.high)], noise)
-    total = float(data.n_rows) if data.n_rows is not None else float(noisy.sum())
-    counts = project_to_simplex(noisy, max(total, 1.0))
+    total = max(1.0, float(noisy.sum()) if total is None else total)
     return best_range(
-        counts,
-        data.low,
-        data.high,
-        noise_per_reach=noise_per_reach / max(total, 1.0),
+        noisy / total,
+        np.linspace(data.low, data.high, N_CELLS + 1),
+        scale=release.noise_scale / total,
+        noise_per_reach=noise_per_reach / total,
         about_zero=data.loading is not None,
     )
 
 
 def best_range(
-    counts: NDArray[np.float64], low: float, high: float, *, noise_per_reach: float, about_zero: bool = False
+    share: NDArray[np.float64],
+    edges: NDArray[np.float64],
+    *,
+    scale: float,
+    noise_per_reach: float,
+    about_zero: bool = False,
 ) -> TargetRange:
     """Return the range that minimises (mean distance moved by clipping)^2 + (noise_per_reach * reach)^2.
 
+    Targets outside a range come in two kinds: those in cells that clearly stand out of the noise, whose distance is
+    known, and the unseen rest, of which we know only how much is missing inside. The rest is taken one noise scale
+    larger than it looks and half a reach away. Where that may be many, the range is not admitted; if none is, the
+    public range stays.
+
     Parameters
     ----------
-    counts
-        Noisy counts in equal pieces of ``[low, high]``; not negative, positive sum.
-    low, high
-        The public range.
+    share
+        Noisy share of targets in each cell; may be negative.
+    edges
+        Edges of the cells.
+    scale
+        Standard deviation of the noise on each share.
     noise_per_reach
         Standard deviation of the noise on the fitted function per unit of reach.
     about_zero
         Whether the reach of a range is measured from zero and not from its middle.
     """
-    share = counts / counts.sum()
-    edges = np.linspace(low, high, len(counts) + 1)
+    at = np.arange(0, len(share) + 1, STRIDE)
+    ends, n_inside = edges[at], at - at[:, None]
+    inside = _between(share, at)
+    seen = np.where(share > SIGNIFICANT * scale, share, 0.0)
+    unseen = 1.0 - inside - (seen.sum() - _between(seen, at)) + scale * np.sqrt(np.maximum(n_inside, 0))
+    reach = np.maximum(np.abs(ends[:, None]), np.abs(ends)) if about_zero else (ends - ends[:, None]) / 2
+    moved = _moved(seen, edges, ends) + reach / 2 * np.maximum(unseen, 0.0)
+    cost = moved**2 + (noise_per_reach * reach) ** 2
+    cost[(n_inside <= 0) | (unseen > MOST_UNSEEN)] = np.inf
+    cost[0, -1] = (noise_per_reach * reach[0, -1]) ** 2  # the public range moves nobody
+    first, last = (int(k) for k in np.unravel_index(int(np.argmin(cost)), cost.shape))
+    variance = _variance(share[at[first] : at[last]], edges[at[first] : at[last] + 1])
+    return TargetRange(float(ends[first]), float(ends[last]), variance)
+
+
+def _between(share: NDArray[np.float64], at: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the share between any two of the edges ``at``."""
+    cumulated = np.concatenate([[0.0], np.cumsum(share)])[at]
+    return cumulated - cumulated[:, None]
+
+
+def _moved(
+    seen: NDArray[np.float64], edges: NDArray[np.float64], ends: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return how far clipping to each range would move the targets of the seen cells, on average."""
     middle = (edges[:-1] + edges[1:]) / 2
-    ends = edges[::STRIDE]
-    moved_up = np.maximum(ends[:, None] - middle, 0.0) @ share
-    moved_down = np.maximum(middle - ends[:, None], 0.0) @ share
-    distortion = moved_up[:, None] + moved_down[None, :]
-    width = ends[None, :] - ends[:, None]
-    reach = np.maximum(np.abs(ends[:, None]), np.abs(ends[None, :])) if about_zero else width / 2
-    cost = distortion**2 + (noise_per_reach * reach) ** 2
-    cost[width <= 0] = np.inf
-    first, last = np.unravel_index(int(np.argmin(cost)), cost.shape)
-    held = np.clip(middle, ends[first], ends[last])
-    return TargetRange(float(ends[first]), float(ends[last]), float(share @ np.square(held - share @ held)))
+    up = np.maximum(ends[:, None] - middle, 0.0) @ seen
+    down = np.maximum(middle - ends[:, None], 0.0) @ seen
+    return up[:, None] + down
+
+
+def _variance(share: NDArray[np.float64], edges: NDArray[np.float64]) -> float:
+    """Return the variance of the targets inside a range, from their noisy shares."""
+    weight = project_to_simplex(share, 1.0)
+    middle = (edges[:-1] + edges[1:]) / 2
+    return float(weight @ np.square(middle - weight @ middle))
