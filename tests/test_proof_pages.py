@@ -32,15 +32,31 @@ def uses_a_mechanism(path):
     )
 
 
-MECHANISMS = [path for path in (ROOT / "mechanisms").rglob("*.py") if path.name != "__init__.py"]
-MODELS = [path for path in (ROOT / "models").rglob("*.py") if uses_a_mechanism(path)]
+def pages_of(path):
+    """The pages that a module's docstring names."""
+    return PAGE_NAME.findall(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
 
 
-@pytest.mark.parametrize("path", [*MECHANISMS, *MODELS], ids=name)
+def beside(path):
+    """The modules of the same model: those of its own package, or the module alone."""
+    return [path] if path.parent.name == "models" else sorted(path.parent.rglob("*.py"))
+
+
+MECHANISMS = [path for path in sorted((ROOT / "mechanisms").rglob("*.py")) if path.name != "__init__.py"]
+MODELS = [path for path in sorted((ROOT / "models").rglob("*.py")) if uses_a_mechanism(path)]
+
+
+@pytest.mark.parametrize("path", MECHANISMS, ids=name)
 def test_every_mechanism_names_its_proof_page(path):
-    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    pages = PAGE_NAME.findall(docstring)
+    pages = pages_of(path)
     assert pages, "the module's docstring must name its page in docs/privacy"
+    assert all((REPOSITORY / page).is_file() for page in pages)
+
+
+@pytest.mark.parametrize("path", MODELS, ids=name)
+def test_every_model_that_makes_releases_names_its_proof_page(path):
+    pages = [page for module in beside(path) for page in pages_of(module)]
+    assert pages, "a docstring of the model's modules must name its page in docs/privacy"
     assert all((REPOSITORY / page).is_file() for page in pages)
 
 

@@ -101,7 +101,9 @@ def test_sums_by_cell_are_sums_of_one_hot_vectors(rows):
     one_hot = np.zeros((len(rows), N_CELLS))
     for i, (value, cell) in enumerate(rows):
         one_hot[i, cell] = value
-    assert np.array_equal(summed_by_cell(rows), make().exact(one_hot))
+    difference = summed_by_cell(rows) - make().exact(one_hot)
+    beyond = sum(abs(value) > 1 for value, _ in rows)
+    assert np.abs(difference).sum() <= beyond, "shortening may lose a grid step where clipping does not"
 
 
 def test_cells_beyond_the_last_contribute_nothing_and_do_not_change_the_length():

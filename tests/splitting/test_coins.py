@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcate.splitting import row_parts
+from dpcate.splitting import public_generator, row_parts
 
 SHARES = (0.25, 0.25, 0.5)
 
@@ -62,3 +62,8 @@ def test_shares_at_the_edge_of_rounding_still_name_existing_parts(shares):
 
 def test_every_part_gets_rows():
     assert set(row_parts(0, 2000, shares=(0.1,) * 10, key=0).tolist()) == set(range(10))
+
+
+def test_made_up_rows_come_from_fixed_public_numbers():
+    assert not inspect.signature(public_generator).parameters
+    assert np.array_equal(public_generator().integers(10**9, size=5), public_generator().integers(10**9, size=5))

@@ -43,5 +43,5 @@ def test_the_coins_under_different_keys_are_independent():
 def test_a_row_s_coin_is_fair_over_keys():
     """What the average over coins needs: for one row, over keys."""
     generator = np.random.default_rng(0)
-    parts = [row_parts(12345, 1, shares=SHARES, key=int.from_bytes(generator.bytes(16)))[0] for _ in range(20_000)]
+    parts = [row_parts(12345, 1, shares=SHARES, key=int.from_bytes(generator.bytes(16)))[0] for _ in range(4_000)]
     assert fits(np.bincount(parts, minlength=3), SHARES)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfinv, ndtri
 
-from dpcate.accounting.gaussian import LOG_DELTA_MARGIN, Gaussian, gaussian_log_delta
+from dpcate.accounting.gaussian import LOG_DELTA_MARGIN, Gaussian, log_delta_at_nonnegative
 from dpcate.accounting.parameters import check_nonnegative, check_probability
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def mu_for(epsilon: float, delta: float) -> float:
     if level == 0.0:
         mu = 2.0 * math.sqrt(2.0) * float(erfinv(math.exp(target)))
     else:
-        mu = _root(np.array([level]), target, _first_guess(level, failure))
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            mu = _root(np.array([level]), target, _first_guess(level, failure))
     return _nudged(mu, level, failure)
 
 
@@ -57,7 +58,7 @@ def _first_guess(epsilon: float, delta: float) -> float:
 
 def _root(epsilon: NDArray[np.float64], target: float, guess: float) -> float:
     def excess(mu: float) -> float:
-        return float(gaussian_log_delta(epsilon, mu)[0]) - target
+        return float(log_delta_at_nonnegative(epsilon, mu)[0]) - target
 
     low, high = guess, 1.25 * guess
     while excess(low) > 0.0:

@@ -104,4 +104,20 @@ def _step(counts: Mapping[TradeOffFunction, int]) -> float:
     deviation = math.sqrt(variance)
     span = min(span, 2.0 * (abs(mean) + 14.0 * deviation))
     fine = deviation / _CELLS_PER_DEVIATION * min(1.0, math.sqrt(100.0 / sum(counts.values())))
-    return max(fine, span / _MOST_CELLS)
+    return _snapped(max(fine, span / _MOST_CELLS), counts)
+
+
+def _snapped(step: float, counts: Mapping[TradeOffFunction, int]) -> float:
+    """Shrink ``step`` a little so that the members' largest losses, often atoms, fall on the grid or close to it."""
+    edges = {f.largest_loss: times for f, times in counts.items() if 0.0 < f.largest_loss < math.inf}
+    if not edges:
+        return step
+    losses, times = np.array(list(edges)), np.array(list(edges.values()))
+    cells = np.ceil(losses / step)[:, np.newaxis] + np.arange(64)
+    candidates = np.nextafter((losses[:, np.newaxis] / cells).ravel(), np.inf)
+    candidates = candidates[(candidates <= step) & (candidates >= 0.75 * step)]
+    if candidates.size == 0:
+        return step
+    within = np.mod(losses[:, np.newaxis], candidates)
+    spread = times @ (within * (candidates - within)) + times.sum() * candidates**2 / 6.0
+    return float(candidates[np.argmin(spread)])

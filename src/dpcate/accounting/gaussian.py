@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LOG_DELTA_MARGIN", "Gaussian", "gaussian_log_delta"]
+__all__ = ["LOG_DELTA_MARGIN", "Gaussian", "log_delta_at_nonnegative"]
 
 LOG_DELTA_MARGIN = 1e-11
 """Relative margin by which every inversion of delta stays on the safe side; above the round-off of ``log_delta``."""
@@ -77,7 +77,7 @@ class Gaussian(TradeOffFunction, kind="gaussian"):
     def log_delta(self, epsilon: float | NDArray[np.float64] | Sequence[float]) -> float | NDArray[np.float64]:
         """Return the natural logarithm of ``delta(epsilon)``, also where delta itself would underflow."""
         orders = check_numbers("epsilon", epsilon)
-        values = gaussian_log_delta(orders.ravel(), self.mu)
+        values = _log_delta(orders.ravel(), self.mu)
         return float(values[0]) if orders.ndim == 0 else values.reshape(orders.shape)
 
     def _values(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -86,22 +86,27 @@ class Gaussian(TradeOffFunction, kind="gaussian"):
         return np.asarray(ndtr(-ndtri(alpha) - self.mu))
 
     def _deltas(self, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.minimum(np.exp(gaussian_log_delta(epsilon, self.mu)), 1.0)
+        return np.minimum(np.exp(_log_delta(epsilon, self.mu)), 1.0)
 
     def _epsilon(self, delta: float) -> float:
         if self.delta(0.0) <= delta:
             return 0.0
         if delta == 0.0:
             return math.inf
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            return self._nudged(self._root(delta), delta)
+
+    def _root(self, delta: float) -> float:
         target = math.log(delta) - LOG_DELTA_MARGIN
+
+        def excess(epsilon: float) -> float:
+            return float(log_delta_at_nonnegative(np.array([epsilon]), self.mu)[0]) - target
+
         # delta(epsilon) is below the first of its two tails, which alone would give this epsilon
         high = max(self.mu * (0.5 * self.mu - float(ndtri(delta))), 0.0) * (1.0 + 1e-9) + 1e-9 * self.mu
-        while self.log_delta(high) > target:
+        while excess(high) > 0.0:
             high = 2.0 * high
-        if self.log_delta(0.0) <= target:
-            return 0.0 if self.delta(0.0) <= delta else high
-        root = float(brentq(lambda x: self.log_delta(x) - target, 0.0, high, xtol=1e-300, rtol=1e-15))
-        return self._nudged(root, delta)
+        return float(brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-15)) if excess(0.0) > 0.0 else 0.0
 
     def _nudged(self, epsilon: float, delta: float) -> float:
         step = max(epsilon, self.mu * 1e-9) * 2.0**-50
@@ -120,12 +125,12 @@ class Gaussian(TradeOffFunction, kind="gaussian"):
         return cls(parameters["mu"])
 
 
-def gaussian_log_delta(epsilon: NDArray[np.float64], mu: float) -> NDArray[np.float64]:
+def _log_delta(epsilon: NDArray[np.float64], mu: float) -> NDArray[np.float64]:
     """Return ``log delta`` of ``Gaussian(mu)`` at any real ``epsilon`` (a flat array)."""
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         if mu == 0.0:
             return np.log(-np.expm1(np.minimum(epsilon, 0.0)))
-        forward = _log_delta_forward(np.abs(epsilon), mu)
+        forward = log_delta_at_nonnegative(np.abs(epsilon), mu)
         if (epsilon >= 0.0).all():
             return forward
         # Exchanging the hypotheses: delta(-x) = 1 - e^-x + e^-x delta(x) for a symmetric function
@@ -133,8 +138,12 @@ def gaussian_log_delta(epsilon: NDArray[np.float64], mu: float) -> NDArray[np.fl
         return np.where(epsilon >= 0.0, forward, np.logaddexp(np.log(-np.expm1(size)), size + forward))
 
 
-def _log_delta_forward(epsilon: NDArray[np.float64], mu: float) -> NDArray[np.float64]:
-    """``log[phi(t) (M(t) - M(t + mu))]`` with ``t = epsilon/mu - mu/2`` and the Mills ratio M, for epsilon >= 0."""
+def log_delta_at_nonnegative(epsilon: NDArray[np.float64], mu: float) -> NDArray[np.float64]:
+    """Return ``log delta`` for epsilon >= 0 and mu > 0.
+
+    It is ``log[phi(t) (M(t) - M(t + mu))]`` with ``t = epsilon/mu - mu/2``, phi the normal density, M the Mills ratio.
+    Callers silence the floating point warnings of a logarithm of 0.
+    """
     t = np.minimum(epsilon / mu - 0.5 * mu, 1e150)
     log_density = -0.5 * t * t - _LOG_SQRT_TWO_PI
     if mu < 1.0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcate.accounting.atomic import AtomicTradeOff
@@ -59,6 +59,19 @@ class Sequential(AtomicTradeOff, kind="sequential"):
     @property
     def infinite_loss(self) -> float:
         """Probability that some member's loss is unbounded."""
+        return self._limit
+
+    @property
+    def largest_loss(self) -> float:
+        """The sum of the members' largest losses."""
+        return self._largest_loss
+
+    def losses(self) -> LossDistribution:
+        """Return the law of the summed loss, pessimistic where it is numeric."""
+        return self._distribution
+
+    @cached_property
+    def _limit(self) -> float:
         if math.isinf(self.largest_loss):
             return self.losses().infinity
         chances = [member.infinite_loss for member in self.members if member.infinite_loss > 0.0]
@@ -66,13 +79,12 @@ class Sequential(AtomicTradeOff, kind="sequential"):
             return chances[0] if chances else 0.0
         return min(-math.expm1(math.fsum(math.log1p(-chance) for chance in chances)) * (1.0 + 2.0**-50), 1.0)
 
-    @property
-    def largest_loss(self) -> float:
-        """The sum of the members' largest losses."""
+    @cached_property
+    def _largest_loss(self) -> float:
         return math.fsum(member.largest_loss for member in self.members)
 
-    def losses(self) -> LossDistribution:
-        """Return the law of the summed loss, pessimistic where it is numeric."""
+    @cached_property
+    def _distribution(self) -> LossDistribution:
         return _composed(self.members)
 
     def reverse(self) -> TradeOffFunction:

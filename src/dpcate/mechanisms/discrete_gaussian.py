@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcate.accounting import Gaussian, Guarantee, Neighbours
+from dpcate.accounting import Gaussian, Guarantee, check_neighbours
 from dpcate.errors import ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dpcate.accounting import Neighbours
     from dpcate.mechanisms.noise import NoiseSource
 
 __all__ = ["LARGEST_SCALE", "SMOOTHING", "DiscreteGaussian"]
@@ -65,8 +66,7 @@ class DiscreteGaussian:
     def __post_init__(self) -> None:
         if not isinstance(self.squared_sensitivity, int) or self.squared_sensitivity < 1:
             raise ParameterError(f"`squared_sensitivity` must be a positive integer; got {self.squared_sensitivity}.")
-        if self.neighbours not in get_args(Neighbours):
-            raise ParameterError(f"`neighbours` must be one of {get_args(Neighbours)}; got {self.neighbours!r}.")
+        check_neighbours(self.neighbours)
         if not self.mu > 0 or not math.isfinite(self.mu):
             raise ParameterError(f"`mu` must be a positive finite number; got {self.mu}.")
         if self.scale > LARGEST_SCALE:

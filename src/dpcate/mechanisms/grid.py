@@ -64,7 +64,11 @@ def vectors_to_grid(vectors: NDArray[np.float64], bound: float) -> NDArray[np.in
     for column in entries.T:  # column by column: a fixed order of additions whatever the memory layout
         squares += (column / bound) ** 2
     shrink = LIMIT / (bound * np.sqrt(np.maximum(squares, 1.0)))
-    integers = np.trunc(entries * shrink[:, None]).astype(np.int64)
+    return _shortened(np.trunc(entries * shrink[:, None]).astype(np.int64))
+
+
+def _shortened(integers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Halve rows of norm above LIMIT until there are none."""
     while (too_long := np.einsum("ij,ij->i", integers, integers) > LIMIT**2).any():
         integers[too_long] = np.trunc(integers[too_long] / 2)
     return integers

@@ -59,6 +59,7 @@ class RepeatedSum:
     def __post_init__(self) -> None:
         if self.n_releases < 1 or self.n_groups < 1:
             raise ParameterError("`n_releases` and `n_groups` must be at least 1.")
+        self.one.mechanism  # noqa: B018 - refuses a budget too small for exact noise before any is drawn
 
     @property
     def one(self) -> VectorSum:
@@ -98,7 +99,10 @@ class SumSession:
     def exact(
         self, values: NDArray[np.float64], cells: NDArray[np.integer], groups: NDArray[np.integer]
     ) -> NDArray[np.int64]:
-        """Return the integer sums before noise; private, for :meth:`release` and tests."""
+        """Return the integer sums before noise; private, for :meth:`release` and tests.
+
+        A row whose cell has no group contributes nothing.
+        """
         if len(self._buffer) != len(values):
             self._buffer = np.empty(len(values))
         bound = self._mechanism.bound
@@ -106,7 +110,7 @@ class SumSession:
         np.multiply(grid, LIMIT / bound, out=grid)
         np.trunc(grid, out=grid)  # toward zero, so rounding in the line above cannot carry a row past LIMIT
         grid[np.isnan(grid)] = 0.0
-        by_cell = np.bincount(cells, grid, minlength=len(groups)).astype(np.int64)  # exact: sums stay below 2^53
+        by_cell = np.bincount(cells, grid, minlength=len(groups))[: len(groups)].astype(np.int64)  # exact below 2^53
         by_group = np.zeros(self._mechanism.n_groups, dtype=np.int64)
         np.add.at(by_group, groups, by_cell)
         return by_group
@@ -128,6 +132,6 @@ class SumSession:
         if self._n_released >= self._mechanism.n_releases:
             raise BudgetError(f"all {self._mechanism.n_releases} releases that were paid for are used up.")
         exact = self.exact(values, cells, groups)
-        noisy = exact + self._draws[self._n_released]
+        noisy: NDArray[np.float64] = (exact + self._draws[self._n_released]) * (self._mechanism.bound / LIMIT)
         self._n_released += 1
-        return noisy * (self._mechanism.bound / LIMIT)
+        return noisy

@@ -1,8 +1,8 @@
 """Adapter to interpret's private boosting machine: for reproducing the paper, not for publishing.
 
-Its guarantee is *nominal*: it is what interpret claims for the budget it was given, and :data:`WHY_NOMINAL` says why we do
-not vouch for it. Whatever interpret does with unusual rows, the adapter returns a function and never an error that could
-quote a row.
+Its guarantee is *nominal*: it is what interpret claims for the budget it was given, and :data:`WHY_NOMINAL` says why
+we do not vouch for it. Whatever interpret does with unusual rows, the adapter returns a function and never an error
+that could quote a row.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class Interpret:
     Parameters
     ----------
     rounds, learning_rate, max_bins, leaves, binning_share
-        interpret's ``max_rounds``, ``learning_rate``, ``max_bins``, ``max_leaves`` and ``bin_budget_frac``, at its defaults.
+        interpret's ``max_rounds``, ``learning_rate``, ``max_bins``, ``max_leaves`` and ``bin_budget_frac``, at its
+        defaults.
     """
 
     rounds: int = 300
@@ -127,7 +128,7 @@ def _pseudo_outcome(
 
 
 def _values_of_codes(column: Feature) -> NDArray[np.float64]:
-    """Return what interpret is told for each code: mid-points (missing: the middle of the range), or the code itself."""
+    """Return what interpret is told for each code: mid-points (missing: the middle of the range), or the code."""
     if isinstance(column, Number):
         return np.concatenate([[(column.low + column.high) / 2], cell_midpoints(column)])
     return np.arange(n_codes(column), dtype=np.float64)
@@ -164,7 +165,6 @@ def _function(
     sizes = [n_codes(column) for column in data.columns]
     tables = [np.zeros(size) for size in sizes]
     shares = [np.full(size, 1.0 / size) for size in sizes]
-    link = "logistic" if data.kind == "probability" else "identity"
     intercept = 0.0 if data.kind == "probability" else middle
     if fitted is not None and _is_finite(fitted):
         intercept = float(np.ravel(fitted.intercept_)[0])
@@ -179,7 +179,7 @@ def _function(
         tables=tuple(tables),
         shares=tuple(shares),
         guarantee_=guarantee,
-        link=link,
+        link="logistic" if data.kind == "probability" else "identity",
         low=data.low if bounded else -np.inf,
         high=data.high if bounded else np.inf,
     ).centred()

@@ -79,9 +79,7 @@ def release_bins(data: StageData, *, max_bins: int, mu: float, budget: Budget, n
     (loading / bound)^2, so that the weights are the denominators of the weighted boosting step.
     """
     maps = [cells_of_codes(column) for column in data.columns]
-    release = HistogramRelease(
-        n_cells=tuple(int(cells[-1]) + 1 for cells in maps), mu=mu, neighbours=budget.neighbours
-    )
+    release = HistogramRelease(n_cells=tuple(int(cells[-1]) + 1 for cells in maps), mu=mu, neighbours=budget.neighbours)
     weights = None if data.loading is None else np.square(data.loading / data.loading_bound)
     rows = [cells[data.codes[:, j]] for j, cells in enumerate(maps)]
     noisy = release.release(rows, noise, weights)
@@ -90,7 +88,12 @@ def release_bins(data: StageData, *, max_bins: int, mu: float, budget: Budget, n
 
 
 def bin_columns(
-    columns: Sequence[Feature], noisy: Sequence[NDArray[np.float64]], *, total: float | None, scale: float, max_bins: int
+    columns: Sequence[Feature],
+    noisy: Sequence[NDArray[np.float64]],
+    *,
+    total: float | None,
+    scale: float,
+    max_bins: int,
 ) -> list[ColumnBins]:
     """Return bins from noisy histograms: post-processing, no rows.
 
@@ -125,7 +128,7 @@ def _bins(column: Feature, cells: NDArray[np.float64], scale: float, max_bins: i
     return ColumnBins(
         ordered=ordered,
         bin_of_code=bin_of_cell[cell_of_code].astype(np.uint16),
-        weight=np.bincount(bin_of_cell, cells),
+        weight=np.bincount(bin_of_cell, cells).astype(np.float64),
         weight_scale=scale * np.sqrt(np.bincount(bin_of_cell)),
         share=(cells / codes_per_cell / cells.sum())[cell_of_code],
     )

@@ -1,8 +1,8 @@
 """Cyclic boosting on random leaves: the loop that turns noisy leaf sums into one table per input.
 
-Rows are read in one place, the session's ``release``. Leaves and gains follow from public coins and released bins before
-the first row is read; what a step computes from its noisy sums, and the scores that rows carry into the next step, is
-post-processing.
+Rows are read in one place, the session's ``release``. Leaves and gains follow from public coins and released bins
+before the first row is read; what a step computes from its noisy sums, and the scores that rows carry into the next
+step, is post-processing.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ class Booster:
         tables = [np.zeros(column.n_bins) for column in self.bins]
         score = np.zeros(len(codes))
         for k in range(self.rounds):
-            for j, table in enumerate(tables):
+            for j in range(len(rows)):
                 leaf_of_bin = partitions[j][k]
                 noisy = session.release(self.loss.contributions(score), rows[j], leaf_of_bin)
                 step = (gains[j][k] * noisy)[leaf_of_bin]
-                table += step
+                tables[j] += step
                 score += step.take(rows[j])
         return [
             self.shrunk(column, table, leaf, gain)

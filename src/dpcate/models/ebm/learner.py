@@ -7,7 +7,7 @@ all boosting steps. Proof: ``docs/privacy/ebm.md``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -15,20 +15,19 @@ import numpy as np
 from dpcate.accounting import Gaussian, Guarantee
 from dpcate.errors import ParameterError
 from dpcate.mechanisms import RepeatedSum
+from dpcate.models.ebm.assembly import released_function
 from dpcate.models.ebm.binning import release_bins
 from dpcate.models.ebm.boosting import Booster
 from dpcate.models.ebm.losses import LogisticLoss, SquaredLoss
 from dpcate.models.ebm.target_range import TargetRange, release_range
-from dpcate.models.function import AdditiveFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
+    from collections.abc import Mapping, Sequence
 
     from dpcate.mechanisms import NoiseSource
     from dpcate.models.ebm.binning import ColumnBins
     from dpcate.models.ebm.losses import Loss
+    from dpcate.models.function import AdditiveFunction
     from dpcate.models.protocol import Budget, StageData
 
 __all__ = ["Ebm"]
@@ -94,45 +93,61 @@ class Ebm:
 
         Privacy
         -------
-        Releases noisy histograms and noisy leaf sums; all of it together is Gaussian(budget.mu)-private. The caller must
-        ensure that a row's codes, target and loading depend on that row alone. Proof: ``docs/privacy/ebm.md``.
+        Releases noisy histograms and noisy leaf sums; all of it together is Gaussian(budget.mu)-private. The caller
+        must ensure that a row's codes, target and loading depend on that row alone. Proof: ``docs/privacy/ebm.md``.
         """
-        mu_bins, mu_range, mu_sums = self._shares(data, budget.mu)
+        mu_bins, mu_range, mu_sums = self._split(data, budget.mu)
+        self._sums(data, 1.0, mu_sums, budget)  # refuses what cannot be paid for before any noise is drawn
+        data = _cleaned(data)
         bins = release_bins(data, max_bins=self.max_bins, mu=mu_bins, budget=budget, noise=noise)
         held = TargetRange.public(data)
         if mu_range > 0.0:
-            per_reach = self._noise_per_reach(len(data.columns), mu_sums, budget)
-            counted = float(bins[0].weight.sum()) if data.loading is None else None
             held = release_range(
                 data,
-                total=counted if data.n_rows is None else data.n_rows,
+                total=_n_rows(data, bins),
                 mu=mu_range,
                 budget=budget,
                 noise=noise,
-                noise_per_reach=per_reach,
+                noise_per_reach=self._noise_per_reach(len(data.columns), mu_sums, budget),
             )
         centre, loss = _loss(data, held)
-        sums = RepeatedSum(
-            bound=loss.bound,
-            mu=mu_sums,
+        booster = Booster(
+            rounds=self.rounds,
+            learning_rate=self.learning_rate,
+            leaves=self.leaves,
+            bins=bins,
+            loss=loss,
+            sums=self._sums(data, loss.bound, mu_sums, budget),
+        )
+        tables = booster.run(data.codes, noise)
+        guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
+        details = {
+            "weighted": data.loading is not None,
+            "target_range": [held.low, held.high],
+            "noise_scale": booster.sums.noise_scale,
+        }
+        return released_function(
+            data, bins, tables, centre=centre, guarantee=guarantee, details=details, earlier=released
+        )
+
+    def _split(self, data: StageData, mu: float) -> tuple[float, float, float]:
+        """Return the mu of the three releases; their squares sum to mu^2."""
+        range_share = self.range_share if data.kind == "mean" else 0.0
+        boosting_share = 1.0 - self.binning_share - range_share
+        return mu * math.sqrt(self.binning_share), mu * math.sqrt(range_share), mu * math.sqrt(boosting_share)
+
+    def _sums(self, data: StageData, bound: float, mu: float, budget: Budget) -> RepeatedSum:
+        """Return the mechanism of all boosting steps."""
+        return RepeatedSum(
+            bound=bound,
+            mu=mu,
             n_releases=self.rounds * len(data.columns),
             n_groups=self.leaves,
             neighbours=budget.neighbours,
         )
-        booster = Booster(
-            rounds=self.rounds, learning_rate=self.learning_rate, leaves=self.leaves, bins=bins, loss=loss, sums=sums
-        )
-        values = booster.run(data.codes, noise)
-        return self._function(data, bins, values, centre, budget, noise)
-
-    def _shares(self, data: StageData, mu: float) -> tuple[float, float, float]:
-        """Return the mu of the three releases; their squares sum to mu^2."""
-        range_share = self.range_share if data.kind == "mean" else 0.0
-        boosting_share = 1.0 - self.binning_share - range_share
-        return tuple(mu * math.sqrt(share) for share in (self.binning_share, range_share, boosting_share))
 
     def _noise_per_reach(self, n_inputs: int, mu: float, budget: Budget) -> float:
-        """Return the noise on the finished function, times the number of rows, per unit of half width.
+        """Return the noise on the finished function per unit of reach, times the number of rows.
 
         A leaf holds one in ``leaves`` rows; over all steps of an input the noise variance comes to
         ``rounds * learning_rate / 2`` times that of a single release with the input's share of the budget.
@@ -140,26 +155,22 @@ class Ebm:
         sensitivity = 2.0 if budget.neighbours == "replace" else 1.0
         return self.leaves * sensitivity * n_inputs / mu * math.sqrt(self.rounds * self.learning_rate / 2)
 
-    def _function(
-        self,
-        data: StageData,
-        bins: list[ColumnBins],
-        values: list[NDArray[np.float64]],
-        centre: float,
-        budget: Budget,
-        noise: NoiseSource,
-    ) -> AdditiveFunction:
-        bounded = data.loading is None
-        return AdditiveFunction(
-            columns=data.columns,
-            intercept=centre,
-            tables=tuple(value[column.bin_of_code] for value, column in zip(values, bins, strict=True)),
-            shares=tuple(column.share for column in bins),
-            guarantee_=Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void),
-            link="logistic" if data.kind == "probability" else "identity",
-            low=data.low if bounded else -np.inf,
-            high=data.high if bounded else np.inf,
-        ).centred()
+
+def _cleaned(data: StageData) -> StageData:
+    """Return the rows with targets and loadings inside their bounds, whatever the caller passed."""
+    middle = (data.low + data.high) / 2
+    target = np.clip(np.where(np.isnan(data.target), middle, data.target), data.low, data.high)
+    loading = data.loading
+    if loading is not None:
+        loading = np.clip(np.where(np.isnan(loading), 0.0, loading), -data.loading_bound, data.loading_bound)
+    return replace(data, target=target, loading=loading)
+
+
+def _n_rows(data: StageData, bins: Sequence[ColumnBins]) -> float | None:
+    """Return the number of rows, if it is public or can be told from the released bins."""
+    if data.n_rows is not None:
+        return float(data.n_rows)
+    return float(bins[0].weight.sum()) if data.loading is None else None
 
 
 def _loss(data: StageData, held: TargetRange) -> tuple[float, Loss]:

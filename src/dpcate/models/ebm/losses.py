@@ -1,9 +1,9 @@
 """What each row contributes to a boosting step: its residual, relative to the largest that it could be.
 
-A plain residual y - f ranges over twice the width of y. Clipping it at half the range would halve the noise and bias the
-fit: a yes-or-no outcome of mean 0.1 would end at 0.056. Dividing it by its largest possible size halves the noise and
-keeps the root, because the divisor depends on f alone. Every operation here is element-wise and correctly rounded by
-IEEE 754 (or a table lookup), so a row contributes the same wherever it stands in the batch.
+A plain residual y - f ranges over twice the width of y. Clipping it at half the range would halve the noise and bias
+the fit: a yes-or-no outcome of mean 0.1 would end at 0.056. Dividing it by its largest possible size halves the noise
+and keeps the root, because the divisor depends on f alone. Every operation here is element-wise and correctly rounded
+by IEEE 754 (or a table lookup), so a row contributes the same wherever it stands in the batch.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class SquaredLoss:
 
     Privacy
     -------
-    |target - loading score| is at most ``reach + loading_bound |score|``, so the relative residual times ``reach`` and the
-    loading is at most ``bound``, for every score.
+    |target - loading score| is at most ``reach + loading_bound |score|``, so the relative residual times ``reach`` and
+    the loading is at most ``bound``, for every score.
     """
 
     target: NDArray[np.float64]

@@ -1,7 +1,8 @@
 """How much of a fitted curve is noise, and what is left when that is taken out.
 
-Post-processing alone: leaves, gains, bin weights and noise scales are public or released, so the covariance of the noise
-that boosting has put into a curve can be computed without a row. A curve no larger than its noise shrinks to zero.
+Post-processing alone: leaves, gains, bin weights and noise scales are public or released, so the covariance of the
+noise that boosting has put into a curve can be computed without a row. A curve no larger than its noise shrinks to
+zero.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ def noise_covariance(
 ) -> NDArray[np.float64]:
     """Return the covariance (bins x bins) of the noise in one input's curve after all its steps.
 
-    A step adds ``gain * (noise - sum of curvature * curve)`` to the bins of each leaf: fresh noise comes in, and part of the
-    noise of earlier steps is corrected away.
+    A step adds ``gain * (noise - sum of curvature * curve)`` to the bins of each leaf: fresh noise comes in, and part
+    of the noise of earlier steps is corrected away.
 
     Parameters
     ----------

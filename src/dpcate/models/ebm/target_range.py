@@ -38,7 +38,7 @@ MOST_UNSEEN = 0.1
 
 @dataclass(frozen=True, slots=True)
 class TargetRange:
-    """The range that targets are held to, and their variance inside it; public or released."""
+    """The range that targets are held to, and their variance inside it (0: not known); public or released."""
 
     low: float
     high: float
@@ -46,8 +46,8 @@ class TargetRange:
 
     @classmethod
     def public(cls, data: StageData) -> TargetRange:
-        """Return the public range, with the variance of targets that fill it evenly."""
-        return cls(data.low, data.high, (data.high - data.low) ** 2 / 12)
+        """Return the public range; of the variance inside nothing is known."""
+        return cls(data.low, data.high, 0.0)
 
 
 def target_cells(target: NDArray[np.float64], low: float, high: float) -> NDArray[np.int64]:
@@ -136,18 +136,17 @@ def best_range(
 
 def _between(share: NDArray[np.float64], at: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the share between any two of the edges ``at``."""
-    cumulated = np.concatenate([[0.0], np.cumsum(share)])[at]
+    cumulated: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(share)])[at]
     return cumulated - cumulated[:, None]
 
 
-def _moved(
-    seen: NDArray[np.float64], edges: NDArray[np.float64], ends: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _moved(seen: NDArray[np.float64], edges: NDArray[np.float64], ends: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how far clipping to each range would move the targets of the seen cells, on average."""
     middle = (edges[:-1] + edges[1:]) / 2
     up = np.maximum(ends[:, None] - middle, 0.0) @ seen
     down = np.maximum(middle - ends[:, None], 0.0) @ seen
-    return up[:, None] + down
+    total: NDArray[np.float64] = up[:, None] + down
+    return total
 
 
 def _variance(share: NDArray[np.float64], edges: NDArray[np.float64]) -> float:
