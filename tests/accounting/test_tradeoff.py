@@ -49,6 +49,12 @@ def test_every_kind_survives_json_as_an_equal_value(f):
     assert again.delta(0.7) == f.delta(0.7)
 
 
+@pytest.mark.parametrize("f", EVERY_KIND, ids=lambda f: f.kind)
+def test_every_kind_prints_as_the_expression_that_makes_it(f):
+    assert eval(repr(f), vars(accounting)) == f
+    assert repr(sequential(*[Laplace(1.0)] * 300)) == "sequential(*[Laplace(epsilon=1.0)] * 300)"
+
+
 def test_kinds_differ_from_each_other_and_from_other_things():
     assert len(set(EVERY_KIND)) == len(EVERY_KIND)
     assert Gaussian(1.0) != 1.0

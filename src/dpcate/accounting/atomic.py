@@ -7,7 +7,7 @@ below the true one; what is exact has none.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,10 @@ __all__ = ["AtomicTradeOff"]
 class AtomicTradeOff(TradeOffFunction):
     """A trade-off function that is evaluated through the atoms of its privacy loss."""
 
-    _slack: ClassVar[float] = 0.0
+    @property
+    def _slack(self) -> float:
+        """Relative allowance for round-off; 0 for what is exact."""
+        return 0.0
 
     @abstractmethod
     def losses(self) -> LossDistribution:

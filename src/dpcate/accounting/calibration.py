@@ -36,7 +36,7 @@ def mu_for(epsilon: float, delta: float) -> float:
     --------
     >>> mu = mu_for(1.0, 1e-5)
     >>> round(mu, 6), Gaussian(mu).delta(1.0) <= 1e-5
-    (0.268044, True)
+    (0.268051, True)
     """
     level = check_nonnegative("epsilon", epsilon)
     failure = check_probability("delta", delta, open_ends=True)

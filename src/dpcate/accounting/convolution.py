@@ -26,6 +26,7 @@ __all__ = ["fine_losses", "sum_of_losses"]
 _MOST_ATOMS = 4096
 _MOST_PAIRS = 2**21
 _MOST_CELLS = 2**15
+_SMALLEST_STEP = 1e-13  # losses below are not worth resolving
 _CELLS_PER_DEVIATION = 500.0
 
 
@@ -95,21 +96,29 @@ def _merged(
 
 
 def _step(counts: Mapping[TradeOffFunction, int]) -> float:
-    """Choose the grid: a small fraction of the standard deviation of the sum, finer for many members."""
+    """Choose the grid: a small fraction of the standard deviation of the sum, finer for many members.
+
+    Both orders of the hypotheses count alike, so that a composition and its inverse share their grid.
+    """
     mean = variance = span = 0.0
     for f, times in counts.items():
-        m, v = fine_losses(f, cells=256).moments()
-        mean, variance = mean + times * m, variance + times * v
+        both = np.array([fine_losses(order, cells=256).moments() for order in (f, f.reverse())])
+        mean, variance = mean + times * np.abs(both[:, 0]).max(), variance + times * both[:, 1].max()
         span += times * (reach(f) + reach(f.reverse()))
     deviation = math.sqrt(variance)
-    span = min(span, 2.0 * (abs(mean) + 14.0 * deviation))
+    span = min(span, 2.0 * (mean + 14.0 * deviation))
     fine = deviation / _CELLS_PER_DEVIATION * min(1.0, math.sqrt(100.0 / sum(counts.values())))
-    return _snapped(max(fine, span / _MOST_CELLS), counts)
+    return _snapped(max(fine, span / _MOST_CELLS, _SMALLEST_STEP), counts)
 
 
 def _snapped(step: float, counts: Mapping[TradeOffFunction, int]) -> float:
     """Shrink ``step`` a little so that the members' largest losses, often atoms, fall on the grid or close to it."""
-    edges = {f.largest_loss: times for f, times in counts.items() if 0.0 < f.largest_loss < math.inf}
+    edges = {
+        loss: times
+        for f, times in counts.items()
+        for loss in (f.largest_loss, f.reverse().largest_loss)
+        if 0.0 < loss < math.inf
+    }
     if not edges:
         return step
     losses, times = np.array(list(edges)), np.array(list(edges.values()))

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
+
+    from dpcate.accounting.tradeoff import TradeOffFunction
 
 __all__ = ["biconjugate"]
 
@@ -23,9 +23,7 @@ _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 _WIDTH = 1e-13
 
 
-def biconjugate(
-    deltas: Callable[[NDArray[np.float64]], NDArray[np.float64]], alpha: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def biconjugate(f: TradeOffFunction, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return ``sup over epsilon of 1 - delta(epsilon) - e^epsilon alpha``, at least 0, for every ``alpha``.
 
     The line is concave in ``e^epsilon``, so a golden section search finds the best one. A line steeper than
@@ -33,17 +31,24 @@ def biconjugate(
 
     Parameters
     ----------
-    deltas : callable
-        ``delta`` at an array of epsilons; must never be below the truth.
+    f : TradeOffFunction
+        Only its deltas and those of its inverse are used; they must never be below the truth.
     alpha : ndarray
         Flat array of type I errors in [0, 1].
     """
-    smallest = np.maximum(alpha, 1e-300)
+    log_alpha = np.log(np.maximum(alpha, 1e-300))
+    inverse = f.reverse()
 
     def line(epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
-        return 1.0 - deltas(epsilon) - np.exp(epsilon + np.log(smallest))
+        # Left of 0 by exchanged hypotheses, 1 - delta(x) = e^x (1 - inverse.delta(-x)): exact where delta is almost 1
+        steep = epsilon >= 0.0
+        values = np.empty_like(epsilon)
+        values[steep] = 1.0 - f.delta(epsilon[steep]) - np.exp(epsilon[steep] + log_alpha[steep])
+        flat = epsilon[~steep]
+        values[~steep] = np.exp(flat) * (1.0 - alpha[~steep] - inverse.delta(-flat))
+        return values
 
-    low, high = np.full_like(alpha, _LOWEST_EPSILON), -np.log(smallest)
+    low, high = np.full_like(alpha, _LOWEST_EPSILON), -log_alpha
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = line(left), line(right)
     best = np.maximum(np.maximum(at_left, at_right), np.maximum(line(low), line(high)))

@@ -24,6 +24,7 @@ __all__ = ["GridLosses", "atoms_on_grid", "function_on_grid", "reach"]
 
 _TAIL = 1e-40  # probability that may be declared an infinite loss
 _TRIM = 1e-42
+_CHUNK = 4096
 
 
 def reach(f: TradeOffFunction) -> float:
@@ -48,7 +49,7 @@ class GridLosses:
         The convolution is direct, not by Fourier transform: sums of products of non-negative numbers keep their
         relative accuracy however small they are.
         """
-        masses = np.convolve(self.masses, other.masses)
+        masses = _convolved(self.masses, other.masses)
         infinity = self.infinity + other.infinity * (1.0 - self.infinity)
         return GridLosses(self.step, self.first + other.first, masses, infinity).trimmed()
 
@@ -73,6 +74,15 @@ class GridLosses:
         """Return the same law as a list of losses."""
         losses = self.step * np.arange(self.first, self.first + self.masses.size, dtype=np.float64)
         return LossDistribution(losses, self.masses, self.infinity)
+
+
+def _convolved(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the direct convolution, in chunks short enough that the linear algebra library stays on one thread."""
+    total = np.zeros(a.size + b.size - 1)
+    for start in range(0, b.size, _CHUNK):
+        part = np.convolve(a, b[start : start + _CHUNK])
+        total[start : start + part.size] += part
+    return total
 
 
 def function_on_grid(f: TradeOffFunction, step: float) -> GridLosses:

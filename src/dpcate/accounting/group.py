@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,13 +55,19 @@ def group(f: TradeOffFunction, k: int) -> TradeOffFunction:
     return Group(member, size)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Group(AtomicTradeOff, kind="group"):
     """Trade-off function of ``size`` rows under a guarantee for one; made by :func:`group`."""
 
     member: TradeOffFunction
     size: int
-    _slack: ClassVar[float] = 2.0**-36
+
+    def __repr__(self) -> str:
+        return f"group({self.member!r}, {self.size})"
+
+    @property
+    def _slack(self) -> float:
+        return 2.0**-36
 
     @property
     def largest_loss(self) -> float:

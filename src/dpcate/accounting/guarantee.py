@@ -64,7 +64,7 @@ class Guarantee:
     --------
     >>> from dpcate.accounting import Gaussian
     >>> print(Guarantee(Gaussian(0.25), "replace"))
-    epsilon = 0.9276 at delta = 1e-05 for replacing one row: Gaussian(mu=0.25)
+    epsilon = 0.9263 at delta = 1e-05 for replacing one row: Gaussian(mu=0.25)
     """
 
     f: TradeOffFunction

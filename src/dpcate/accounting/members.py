@@ -7,6 +7,7 @@ were written in.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dpcate.accounting.tradeoff import TradeOffFunction
@@ -15,7 +16,7 @@ from dpcate.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["canonical_order", "check_members", "flattened"]
+__all__ = ["canonical_order", "check_members", "flattened", "listed"]
 
 
 def check_members(functions: Iterable[Any]) -> list[TradeOffFunction]:
@@ -33,6 +34,14 @@ def flattened(functions: Iterable[TradeOffFunction], operation: type[Any]) -> li
     for function in functions:
         members.extend(function.members if isinstance(function, operation) else [function])
     return members
+
+
+def listed(functions: Iterable[TradeOffFunction]) -> str:
+    """Return ``functions`` as Python arguments, repeated ones once with their number."""
+    counts = Counter(functions)
+    return ", ".join(
+        f"*[{function!r}] * {times}" if times > 1 else repr(function) for function, times in counts.items()
+    )
 
 
 def canonical_order(functions: Iterable[TradeOffFunction]) -> list[TradeOffFunction]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpcate.accounting.duality import biconjugate
 from dpcate.accounting.losses import LossDistribution
-from dpcate.accounting.members import canonical_order, check_members
+from dpcate.accounting.members import canonical_order, check_members, listed
 from dpcate.accounting.parameters import check_within
 from dpcate.accounting.tradeoff import TradeOffFunction
 from dpcate.errors import ParameterError
@@ -69,12 +69,15 @@ def _checked_shares(weights: Sequence[float], count: int) -> list[float]:
     return [float(share) for share in shares]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Mixture(TradeOffFunction, kind="mixture"):
     """Trade-off function whose delta is a weighted mean of others'; made by :func:`mixture`."""
 
     members: tuple[TradeOffFunction, ...]
     weights: tuple[float, ...]
+
+    def __repr__(self) -> str:
+        return f"mixture([{listed(self.members)}], {list(self.weights)!r})"
 
     @property
     def infinite_loss(self) -> float:
@@ -108,7 +111,7 @@ class Mixture(TradeOffFunction, kind="mixture"):
     def _values(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
         # The attacker may use the same alpha in every part: an upper bound that removes round-off on the unsafe side
         ceiling = self._weighted(np.array([member(alpha) for member in self.members]))
-        return np.minimum(biconjugate(self._deltas, alpha), ceiling)
+        return np.minimum(biconjugate(self, alpha), ceiling)
 
     def _deltas(self, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.minimum(self._weighted(np.array([member.delta(epsilon) for member in self.members])), 1.0)

@@ -7,6 +7,7 @@ exact; only values of f itself need a search, and that search errs on the safe s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from dpcate.accounting.comparison import is_proved_at_least_as_private
 from dpcate.accounting.duality import biconjugate
 from dpcate.accounting.elementary import Identity
-from dpcate.accounting.members import canonical_order, check_members, flattened
+from dpcate.accounting.members import canonical_order, check_members, flattened, listed
 from dpcate.accounting.piecewise import PiecewiseLinear, lower_hull
 from dpcate.accounting.tradeoff import TradeOffFunction
 
@@ -57,11 +58,14 @@ def parallel(*functions: TradeOffFunction) -> TradeOffFunction:
     return Parallel(tuple(kept))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Parallel(TradeOffFunction, kind="parallel"):
     """Lower convex envelope of several trade-off functions; made by :func:`parallel`."""
 
     members: tuple[TradeOffFunction, ...]
+
+    def __repr__(self) -> str:
+        return f"parallel({listed(self.members)})"
 
     @property
     def infinite_loss(self) -> float:
@@ -75,11 +79,15 @@ class Parallel(TradeOffFunction, kind="parallel"):
 
     def reverse(self) -> TradeOffFunction:
         """Return the envelope of the inverse members."""
+        return self._reversed
+
+    @cached_property
+    def _reversed(self) -> TradeOffFunction:
         return parallel(*(member.reverse() for member in self.members))
 
     def _values(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
         lowest = np.asarray(np.min([member(alpha) for member in self.members], axis=0))
-        return np.asarray(np.minimum(biconjugate(self._deltas, alpha), lowest))
+        return np.asarray(np.minimum(biconjugate(self, alpha), lowest))
 
     def _deltas(self, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.max([member.delta(epsilon) for member in self.members], axis=0))

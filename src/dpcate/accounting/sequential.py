@@ -10,13 +10,13 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from dpcate.accounting.atomic import AtomicTradeOff
 from dpcate.accounting.convolution import sum_of_losses
 from dpcate.accounting.elementary import EpsilonDelta, Identity
 from dpcate.accounting.gaussian import Gaussian
-from dpcate.accounting.members import canonical_order, check_members, flattened
+from dpcate.accounting.members import canonical_order, check_members, flattened, listed
 from dpcate.accounting.tradeoff import TradeOffFunction
 
 if TYPE_CHECKING:
@@ -49,12 +49,19 @@ def sequential(*functions: TradeOffFunction) -> TradeOffFunction:
     return Sequential(tuple(canonical_order(others)))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sequential(AtomicTradeOff, kind="sequential"):
     """Tensor product of several trade-off functions; made by :func:`sequential`."""
 
     members: tuple[TradeOffFunction, ...]
-    _slack: ClassVar[float] = 2.0**-36
+
+    def __repr__(self) -> str:
+        return f"sequential({listed(self.members)})"
+
+    @property
+    def _slack(self) -> float:
+        # Above the worst case: 4,100 roundings per convolution and the error of each member, and the sum over the grid
+        return 2.0**-37 + len(self.members) * 2.0**-40
 
     @property
     def infinite_loss(self) -> float:

@@ -97,6 +97,7 @@ class TradeOffFunction(ABC):
         """Return ``f(alpha)`` for ``alpha`` in [0, 1]."""
         points = check_within("alpha", alpha, 0.0, 1.0)
         values = self._values(points.ravel())
+        values = np.clip(values, 0.0, 1.0 - points.ravel())
         values = np.where(points.ravel() == 0.0, 1.0 - self.infinite_loss, values)
         return float(values[0]) if points.ndim == 0 else values.reshape(points.shape)
 
@@ -108,7 +109,7 @@ class TradeOffFunction(ABC):
         """Return the smallest delta at ``epsilon``: ``1 + f*(-exp(epsilon))``, for any real epsilon."""
         orders = check_numbers("epsilon", epsilon)
         flat = orders.ravel()
-        values = self._deltas(np.where(np.isfinite(flat), flat, 0.0))
+        values = self._deltas(np.where(np.isfinite(flat), flat, 0.0)) + 0.0  # no negative zeros
         values = np.where(flat == np.inf, self.infinite_loss, np.where(flat == -np.inf, 1.0, values))
         return float(values[0]) if orders.ndim == 0 else values.reshape(orders.shape)
 

@@ -109,8 +109,11 @@ class SumSession:
         grid = np.clip(values, -bound, bound, out=self._buffer)
         np.multiply(grid, LIMIT / bound, out=grid)
         np.trunc(grid, out=grid)  # toward zero, so rounding in the line above cannot carry a row past LIMIT
-        grid[np.isnan(grid)] = 0.0
-        by_cell = np.bincount(cells, grid, minlength=len(groups))[: len(groups)].astype(np.int64)  # exact below 2^53
+        sums = np.bincount(cells, grid, minlength=len(groups))[: len(groups)]  # exact: integers below 2^53
+        if np.isnan(sums).any():
+            grid[np.isnan(grid)] = 0.0
+            sums = np.bincount(cells, grid, minlength=len(groups))[: len(groups)]
+        by_cell = sums.astype(np.int64)
         by_group = np.zeros(self._mechanism.n_groups, dtype=np.int64)
         np.add.at(by_group, groups, by_cell)
         return by_group

@@ -30,18 +30,19 @@ class Loss(Protocol):
         ...
 
     @property
-    def curvature(self) -> float:
-        """Largest derivative of a row's contribution by the score, per unit of histogram weight."""
-        ...
-
-    @property
     def prior_scale(self) -> float:
         """How far one input is expected to move the score: sets the shrinkage of noisy leaves."""
         ...
 
-    @property
-    def variance(self) -> float:
-        """Released estimate of the variance of a row's contribution, per unit of histogram weight."""
+    def curvature(self, typical: float) -> float:
+        """Return by how much a row's contribution falls per unit of score, per unit of histogram weight.
+
+        ``typical`` is the root mean square of the current scores: public or released.
+        """
+        ...
+
+    def variance(self, typical: float) -> float:
+        """Return a released estimate of the variance of a row's contribution, per unit of histogram weight."""
         ...
 
     def contributions(self, score: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -82,19 +83,20 @@ class SquaredLoss:
         return self.reach * self.loading_bound
 
     @property
-    def curvature(self) -> float:
-        """Squared loading bound, as the histogram weighs a row by (loading / bound)^2."""
-        return self.loading_bound**2
-
-    @property
     def prior_scale(self) -> float:
         """A tenth of the reach."""
         return 0.1 * self.reach
 
-    @property
-    def variance(self) -> float:
-        """Variance of the target, times the squared loading bound as the histogram weighs rows."""
-        return self.target_variance * self.loading_bound**2
+    def curvature(self, typical: float) -> float:
+        """Return the squared loading bound, as the histogram weighs a row by (loading / bound)^2, over the divisor."""
+        return self.loading_bound**2 / self._divisor(typical)
+
+    def variance(self, typical: float) -> float:
+        """Return the variance of the target, weighed and divided in the same way."""
+        return self.target_variance * self.loading_bound**2 / self._divisor(typical) ** 2
+
+    def _divisor(self, typical: float) -> float:
+        return min(1.0 + self.loading_bound * typical / self.reach, 3.0)
 
     def contributions(self, score: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return loading * reach * (target - loading score) / (reach + loading_bound |score|) for each row."""
@@ -132,19 +134,22 @@ class LogisticLoss:
         return 1.0
 
     @property
-    def curvature(self) -> float:
-        """Derivative of the mean contribution by the logit, p (1 - p) / max(p, 1 - p), at p = 1/2."""
-        return 0.5
-
-    @property
     def prior_scale(self) -> float:
         """Half a logit."""
         return 0.5
 
-    @property
-    def variance(self) -> float:
-        """The largest that it can be, at p = 1/2."""
-        return 1.0
+    def curvature(self, typical: float) -> float:
+        """Return the derivative of the mean contribution by the logit: p (1 - p) / max(p, 1 - p)."""
+        return 1.0 - self._probability(typical)
+
+    def variance(self, typical: float) -> float:
+        """Return the variance of the contribution: p (1 - p) / max(p, 1 - p)^2."""
+        probability = self._probability(typical)
+        return (1.0 - probability) / probability
+
+    def _probability(self, typical: float) -> float:
+        """Return the larger of the two probabilities at a typical score."""
+        return float(logistic(np.array([min(typical, 2.0)]))[0])
 
     def contributions(self, score: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (target - p) / max(p, 1 - p) with p the logistic of the score."""

@@ -35,19 +35,22 @@ def noise_covariance(
     gains
         What a leaf's sum is multiplied by (rounds x leaves).
     curvatures
-        Weight of each bin times the curvature of the loss (bins).
+        Weight of each bin times the curvature of the loss in each round (rounds x bins).
     variances
         Variance of each leaf's sum around its mean (rounds x leaves).
     """
-    n_bins = leaf_of_bin.shape[1]
+    n_bins, leaves = leaf_of_bin.shape[1], np.arange(gains.shape[1])
+    member = leaf_of_bin[:, None, :] == leaves[:, None]
+    pulls = gains[:, :, None] * member * curvatures[:, None, :]  # rounds x leaves x bins
+    fresh = np.square(gains) * variances
     covariance = np.zeros((n_bins, n_bins))
-    for leaf, gain, variance in zip(leaf_of_bin, gains, variances, strict=True):
-        member = leaf == np.arange(len(gain))[:, None]
-        pull = gain[:, None] * (member * curvatures)  # leaves x bins
+    for leaf, pull, added in zip(leaf_of_bin, pulls, fresh, strict=True):
         moved = pull @ covariance
-        corner = moved @ pull.T + np.diag(np.square(gain) * variance)
-        change = moved[leaf]
-        covariance = covariance - change - change.T + corner[leaf][:, leaf]
+        corner = moved @ pull.T
+        corner[leaves, leaves] += added
+        half = (corner[:, leaf] / 2 - moved)[leaf]  # the change is this plus its transpose
+        covariance += half
+        covariance += half.T
     return covariance
 
 

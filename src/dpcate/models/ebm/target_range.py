@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 __all__ = ["TargetRange", "best_range", "release_range", "target_cells"]
 
-N_CELLS = 256
-"""Equal pieces of the public range in which targets are counted."""
-
-STRIDE = 4
-"""Ranges start and end at every fourth edge."""
+N_CELLS = 128
+"""Equal pieces of the public range in which targets are counted; ranges start and end at their edges."""
 
 SIGNIFICANT = 4.0
 """A cell of this many noise scales is taken to hold targets; below, it may be noise alone."""
 
 MOST_UNSEEN = 0.1
 """A range is admitted only if at most this share of targets may lie outside without being seen there."""
+
+MOST_NOISE = 0.15
+"""A range is admitted only if the share of targets inside is known to this standard deviation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,32 +119,32 @@ def best_range(
     about_zero
         Whether the reach of a range is measured from zero and not from its middle.
     """
-    at = np.arange(0, len(share) + 1, STRIDE)
-    ends, n_inside = edges[at], at - at[:, None]
-    inside = _between(share, at)
+    at = np.arange(len(edges))
+    n_inside = at - at[:, None]
+    inside_noise = scale * np.sqrt(np.maximum(n_inside, 0))
     seen = np.where(share > SIGNIFICANT * scale, share, 0.0)
-    unseen = 1.0 - inside - (seen.sum() - _between(seen, at)) + scale * np.sqrt(np.maximum(n_inside, 0))
-    reach = np.maximum(np.abs(ends[:, None]), np.abs(ends)) if about_zero else (ends - ends[:, None]) / 2
-    moved = _moved(seen, edges, ends) + reach / 2 * np.maximum(unseen, 0.0)
+    unseen = 1.0 - _between(share) - (seen.sum() - _between(seen)) + inside_noise
+    reach = np.maximum(np.abs(edges[:, None]), np.abs(edges)) if about_zero else (edges - edges[:, None]) / 2
+    moved = _moved(seen, edges) + reach / 2 * np.maximum(unseen, 0.0)
     cost = moved**2 + (noise_per_reach * reach) ** 2
-    cost[(n_inside <= 0) | (unseen > MOST_UNSEEN)] = np.inf
+    cost[(n_inside <= 0) | (unseen > MOST_UNSEEN) | (inside_noise > MOST_NOISE)] = np.inf
     cost[0, -1] = (noise_per_reach * reach[0, -1]) ** 2  # the public range moves nobody
     first, last = (int(k) for k in np.unravel_index(int(np.argmin(cost)), cost.shape))
-    variance = _variance(share[at[first] : at[last]], edges[at[first] : at[last] + 1])
-    return TargetRange(float(ends[first]), float(ends[last]), variance)
+    variance = _variance(share[first:last], edges[first : last + 1])
+    return TargetRange(float(edges[first]), float(edges[last]), variance)
 
 
-def _between(share: NDArray[np.float64], at: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the share between any two of the edges ``at``."""
-    cumulated: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(share)])[at]
+def _between(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share between any two edges."""
+    cumulated: NDArray[np.float64] = np.concatenate([[0.0], np.cumsum(share)])
     return cumulated - cumulated[:, None]
 
 
-def _moved(seen: NDArray[np.float64], edges: NDArray[np.float64], ends: NDArray[np.float64]) -> NDArray[np.float64]:
+def _moved(seen: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how far clipping to each range would move the targets of the seen cells, on average."""
     middle = (edges[:-1] + edges[1:]) / 2
-    up = np.maximum(ends[:, None] - middle, 0.0) @ seen
-    down = np.maximum(middle - ends[:, None], 0.0) @ seen
+    up = np.maximum(edges[:, None] - middle, 0.0) @ seen
+    down = np.maximum(middle - edges[:, None], 0.0) @ seen
     total: NDArray[np.float64] = up[:, None] + down
     return total
 

@@ -1,0 +1,1 @@
+"""Measurements of speed and accuracy: one file per question, results in ``benchmarks/results``."""

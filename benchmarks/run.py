@@ -1,0 +1,29 @@
+"""Run the benchmarks: ``python -m benchmarks.run [question ...] [--quick]``; all questions by default.
+
+Results go to ``benchmarks/results``; a quick run prints its page and writes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from benchmarks import ebm_vs_interpret
+
+QUESTIONS = {"ebm_vs_interpret": ebm_vs_interpret.run}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
+    parser.add_argument("questions", nargs="*", help=f"any of: {', '.join(QUESTIONS)}")
+    parser.add_argument("--quick", action="store_true", help="few repeats, nothing written")
+    options = parser.parse_args()
+    unknown = set(options.questions) - set(QUESTIONS)
+    if unknown:
+        parser.error(f"no such question: {', '.join(sorted(unknown))}")
+    for name in options.questions or QUESTIONS:
+        report = QUESTIONS[name](quick=options.quick)
+        print(report.text if options.quick else f"{name}: {report.write()}")
+
+
+if __name__ == "__main__":
+    main()
