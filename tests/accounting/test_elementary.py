@@ -70,7 +70,8 @@ def test_laplace_epsilon_inverts_its_delta(level, delta):
     f = Laplace(level)
     assert f.delta(f.epsilon(delta)) <= delta
     expected = max(level + 2 * math.log1p(-delta), 0.0) if delta < 1.0 else 0.0
-    assert f.epsilon(delta) == pytest.approx(expected, abs=1e-12)
+    conditioning = 1.0 / max(1.0 - delta, 1e-15)  # near 1 the last bit of delta moves epsilon
+    assert f.epsilon(delta) == pytest.approx(expected, abs=1e-13 + 1e-15 * conditioning)
 
 
 def test_identity_gives_nothing_away():

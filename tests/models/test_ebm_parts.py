@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from dpcate.models.ebm.binning import bin_columns, cells_of_codes
+from dpcate.models.ebm.curves import Curves
+from dpcate.models.ebm.losses import LogisticLoss
 from dpcate.models.ebm.partition import random_leaves
 from dpcate.models.ebm.shrinkage import noise_covariance, shrink
 from dpcate.models.ebm.simplex import project_to_simplex
@@ -11,6 +13,7 @@ from dpcate.models.ebm.target_range import best_range
 from dpcate.schema import Category, Number
 
 AGE, TOWN = Number("age", 0, 1), Category("town", list("abcdefgh"))
+MANY = Category("many", list(range(100)))
 
 
 def make_bins(column, cells, **changes):
@@ -93,7 +96,7 @@ def test_noise_covariance_is_that_of_simulated_steps():
         noise = generator.normal(size=(100_000, 3)) * np.sqrt(variances[k])
         member = leaf[k] == np.arange(3)[:, None]
         curves += (gains[k] * (noise - curves @ (member * curvatures[k]).T))[:, leaf[k]]
-    expected = noise_covariance(leaf, gains, curvatures, variances)
+    expected = noise_covariance(*(part[:, None] for part in (leaf, gains, curvatures, variances)))[0]
     assert np.cov(curves.T) == pytest.approx(expected, abs=0.02 * expected.max())
 
 
@@ -147,3 +150,24 @@ def test_with_a_loading_the_reach_is_measured_from_zero():
     held = best_range(share, EDGES, scale=1e-4, noise_per_reach=0.05, about_zero=True)
     assert held.low <= 0 or held.low < held.high
     assert held.high > 31
+
+
+def test_inputs_of_different_size_are_shrunk_as_if_each_were_alone():
+    coins = np.random.default_rng(3)
+    bins = [make_bins(AGE, np.arange(65.0)), make_bins(TOWN, np.arange(9.0)), make_bins(MANY, np.arange(101.0))]
+    leaf_of_bin = [random_leaves(column, leaves=3, rounds=5, coins=coins) for column in bins]
+    together = take_steps(bins, leaf_of_bin)
+    alone = [take_steps([column], [leaf])[0] for column, leaf in zip(bins, leaf_of_bin, strict=True)]
+    for one, other in zip(together, alone, strict=True):
+        assert one == pytest.approx(other, rel=1e-9)
+        assert np.ptp(one) > 0
+
+
+def take_steps(bins, leaf_of_bin):
+    loss = LogisticLoss(target=np.zeros(0))
+    curves = Curves(bins, leaf_of_bin, 3)
+    for k in range(5):
+        curves.plan_round(k, loss, learning_rate=0.1, noise_scale=0.01)
+    for j, column in enumerate(bins):
+        curves.values[j] += np.linspace(0, 3, column.n_bins)
+    return curves.shrunk()

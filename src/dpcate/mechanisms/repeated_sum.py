@@ -109,14 +109,18 @@ class SumSession:
         grid = np.clip(values, -bound, bound, out=self._buffer)
         np.multiply(grid, LIMIT / bound, out=grid)
         np.trunc(grid, out=grid)  # toward zero, so rounding in the line above cannot carry a row past LIMIT
-        sums = np.bincount(cells, grid, minlength=len(groups))[: len(groups)]  # exact: integers below 2^53
-        if np.isnan(sums).any():
+        by_group = self._by_group(grid, cells, groups)
+        if np.isnan(by_group).any():
             grid[np.isnan(grid)] = 0.0
-            sums = np.bincount(cells, grid, minlength=len(groups))[: len(groups)]
-        by_cell = sums.astype(np.int64)
-        by_group = np.zeros(self._mechanism.n_groups, dtype=np.int64)
-        np.add.at(by_group, groups, by_cell)
-        return by_group
+            by_group = self._by_group(grid, cells, groups)
+        return by_group.astype(np.int64)
+
+    def _by_group(
+        self, grid: NDArray[np.float64], cells: NDArray[np.integer], groups: NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        """Return sums of integers in doubles: exact below 2^53, in any order."""
+        by_cell = np.bincount(cells, grid, minlength=len(groups))[: len(groups)]
+        return np.bincount(groups, by_cell, minlength=self._mechanism.n_groups).astype(np.float64)
 
     def release(
         self, values: NDArray[np.float64], cells: NDArray[np.integer], groups: NDArray[np.integer]

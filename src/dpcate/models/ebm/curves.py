@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Curves"]
 
+FEW_BINS = 64
+"""Inputs with at most this many bins are padded to the same size, so that arrays hold them all."""
+
 
 class Curves:
     """Values of all bins of all inputs, and the record of the steps that made them.
@@ -81,8 +84,26 @@ class Curves:
     def shrunk(self) -> list[NDArray[np.float64]]:
         """Return the curves without the noise's share of their variation."""
         shares = np.split(self._shares, self._starts[1:])
-        return [shrink(self.values[j], shares[j], self._noise_covariance(j)) for j in range(len(self.bins))]
+        curves = list(self.values)
+        for group in self._groups():
+            for j, covariance in zip(group, self._noise_covariance(group), strict=True):
+                n_bins = self.bins[j].n_bins
+                curves[j] = shrink(self.values[j], shares[j], covariance[:n_bins, :n_bins])
+        return curves
 
-    def _noise_covariance(self, j: int) -> NDArray[np.float64]:
-        curvatures = self._curvatures[:, None] * self.bins[j].weight
-        return noise_covariance(self.leaf_of_bin[j], self.gains[:, j], curvatures, self._variances[:, j])
+    def _groups(self) -> list[list[int]]:
+        """Return the inputs to treat together: those with few bins at once, any other alone."""
+        few = [j for j, column in enumerate(self.bins) if column.n_bins <= FEW_BINS]
+        many = [[j] for j, column in enumerate(self.bins) if column.n_bins > FEW_BINS]
+        return [few, *many] if few else many
+
+    def _noise_covariance(self, group: list[int]) -> NDArray[np.float64]:
+        """Return the covariance of the noise in the curves of some inputs, padded with bins of no weight."""
+        n_bins = max(self.bins[j].n_bins for j in group)
+        leaf_of_bin = np.zeros((len(self.gains), len(group), n_bins), dtype=np.int64)
+        weight = np.zeros((len(group), n_bins))
+        for i, j in enumerate(group):
+            leaf_of_bin[:, i, : self.bins[j].n_bins] = self.leaf_of_bin[j]
+            weight[i, : self.bins[j].n_bins] = self.bins[j].weight
+        curvatures = self._curvatures[:, None, None] * weight
+        return noise_covariance(leaf_of_bin, self.gains[:, group], curvatures, self._variances[:, group])

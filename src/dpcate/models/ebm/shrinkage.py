@@ -23,7 +23,7 @@ def noise_covariance(
     curvatures: NDArray[np.float64],
     variances: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the covariance (bins x bins) of the noise in one input's curve after all its steps.
+    """Return the covariance of the noise in each input's curve after all its steps (inputs x bins x bins).
 
     A step adds ``gain * (noise - sum of curvature * curve)`` to the bins of each leaf: fresh noise comes in, and part
     of the noise of earlier steps is corrected away.
@@ -31,26 +31,26 @@ def noise_covariance(
     Parameters
     ----------
     leaf_of_bin
-        Leaf of each bin in each round (rounds x bins).
+        Leaf of each bin in each round (rounds x inputs x bins).
     gains
-        What a leaf's sum is multiplied by (rounds x leaves).
+        What a leaf's sum is multiplied by (rounds x inputs x leaves).
     curvatures
-        Weight of each bin times the curvature of the loss in each round (rounds x bins).
+        Weight of each bin times the curvature of the loss in each round (rounds x inputs x bins).
     variances
-        Variance of each leaf's sum around its mean (rounds x leaves).
+        Variance of each leaf's sum around its mean (rounds x inputs x leaves).
     """
-    n_bins, leaves = leaf_of_bin.shape[1], np.arange(gains.shape[1])
-    member = leaf_of_bin[:, None, :] == leaves[:, None]
-    pulls = gains[:, :, None] * member * curvatures[:, None, :]  # rounds x leaves x bins
-    fresh = np.square(gains) * variances
-    covariance = np.zeros((n_bins, n_bins))
-    for leaf, pull, added in zip(leaf_of_bin, pulls, fresh, strict=True):
+    _, n_inputs, n_bins = leaf_of_bin.shape
+    inputs, leaves = np.arange(n_inputs)[:, None], np.arange(gains.shape[2])
+    covariance = np.zeros((n_inputs, n_bins, n_bins))
+    for leaf, gain, curvature, added in zip(leaf_of_bin, gains, curvatures, gains**2 * variances, strict=True):
+        member = leaf[:, None, :] == leaves[:, None]
+        pull = gain[:, :, None] * member * curvature[:, None, :]  # inputs x leaves x bins
         moved = pull @ covariance
-        corner = moved @ pull.T
-        corner[leaves, leaves] += added
-        half = (corner[:, leaf] / 2 - moved)[leaf]  # the change is this plus its transpose
-        covariance += half
-        covariance += half.T
+        corner = moved @ pull.transpose(0, 2, 1)
+        corner[:, leaves, leaves] += added
+        half = (np.take_along_axis(corner, leaf[:, None, :], axis=2) / 2 - moved)[inputs, leaf]
+        covariance += half  # the change is this plus its transpose
+        covariance += half.transpose(0, 2, 1)
     return covariance
 
 
