@@ -21,9 +21,9 @@ SPEED_ROWS, SPEED_FEATURES = 32_000, 11
 CELLS = [(name, epsilon) for name in "ABC" for epsilon in (1.0, 4.0)]
 ACCURACY_ROWS, TEST_ROWS = 8_000, 50_000
 TITLE = """# `model="ebm"` against `model="interpret"` in the paper's DR-learner"""
-EXPLANATION = """Why so much: a doubly robust score can be as large as the outcome's range over the smallest propensity, and
-interpret scales its noise to that bound. Ours pays a little for a private histogram of the scores, holds them to the
-range where they are, and shrinks what is left of the noise."""
+EXPLANATION = """Why so much: a doubly robust score can be as large as the outcome's range over the smallest propensity,
+and interpret scales its noise to that bound. Ours pays a little for a private histogram of the scores, holds them to
+the range where they are, and shrinks what is left of the noise."""
 
 
 def run(*, quick: bool = False) -> Report:
@@ -94,8 +94,9 @@ def render_speed(speed: dict) -> str:
     ours, theirs = (float(np.median(speed["seconds"][model])) for model in MODELS)
     return f"""## Speed
 
-{speed["rows"]:,} rows, {speed["features"]} features, plan split (0.25, 0.25, 0.5), noise from the operating system, whole `fit`:
-**{speed["ratio_median"]:.1f} times faster**. This is the median of {len(speed["seconds"]["ebm"])} interleaved repeats; the lowest is \
+Whole `fit` with {speed["rows"]:,} rows, {speed["features"]} features, plan split (0.25, 0.25, 0.5), noise from the
+operating system: **{speed["ratio_median"]:.1f} times faster**. This is the median of \
+{len(speed["seconds"]["ebm"])} interleaved repeats; the lowest is
 {speed["ratio_low"]:.1f}, the highest {speed["ratio_high"]:.1f}.
 Median seconds: {ours:.2f} against {theirs:.2f}."""
 

@@ -80,7 +80,7 @@ class NotFittedError(DpcateError, AttributeError):
 
 
 class NotAvailableError(DpcateError, NotImplementedError):
-    """This model or optional extra does not offer what was asked for."""
+    """What was asked for is not offered by this model, or needs an optional extra."""
 
 
 class DocumentError(DpcateError, ValueError):

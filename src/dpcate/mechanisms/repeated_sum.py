@@ -92,6 +92,8 @@ class SumSession:
 
     def __init__(self, mechanism: RepeatedSum, draws: NDArray[np.int64]) -> None:
         self._mechanism = mechanism
+        self._bound = mechanism.bound
+        self._steps_per_unit = LIMIT / mechanism.bound
         self._draws = draws
         self._n_released = 0
         self._buffer = np.empty(0)
@@ -105,9 +107,8 @@ class SumSession:
         """
         if len(self._buffer) != len(values):
             self._buffer = np.empty(len(values))
-        bound = self._mechanism.bound
-        grid = np.clip(values, -bound, bound, out=self._buffer)
-        np.multiply(grid, LIMIT / bound, out=grid)
+        grid = values.clip(-self._bound, self._bound, out=self._buffer)
+        np.multiply(grid, self._steps_per_unit, out=grid)
         np.trunc(grid, out=grid)  # toward zero, so rounding in the line above cannot carry a row past LIMIT
         by_group = self._by_group(grid, cells, groups)
         if np.isnan(by_group).any():

@@ -139,5 +139,5 @@ def _equal_weight_bins(cells: NDArray[np.float64], max_bins: int) -> NDArray[np.
     values = cells[1:]
     middle = np.cumsum(values) - values / 2
     target = np.floor(middle / max(values.sum(), 1e-9) * max_bins)
-    _, run = np.unique(np.clip(target, 0, max_bins - 1), return_inverse=True)
-    return np.concatenate([[0], 1 + run]).astype(np.int64)
+    new_run = np.diff(np.clip(target, 0, max_bins - 1), prepend=-1.0) > 0  # targets never fall
+    return np.concatenate([[0], np.cumsum(new_run)]).astype(np.int64)
