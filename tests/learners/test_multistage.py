@@ -141,3 +141,88 @@ def test_an_ipw_learner_of_the_users_own_gets_its_guarantee_for_free(schema, col
     assert ipw.guarantee_.epsilon(1e-5) == pytest.approx(4.0, rel=1e-6)
     assert not ipw.guarantee_.void
     assert replace(ipw.guarantee_, void=True).void
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        lambda rows, _: np.where(rows.codes[:, 0] == 0, rows.codes[:, 0].mean(), rows.codes[:, 0]) / 1024,
+        lambda rows, _: rows.Y - (rows.Y == 1).mean(),
+        lambda rows, _: rows.Y * (len(rows) > 100),
+        lambda rows, _: rows.Y - rows.Y[0],
+        lambda rows, _: np.cumsum(rows.Y) / 1e6,
+    ],
+    ids=["imputes missing values by the mean", "counts ones", "asks how many rows", "looks at the first", "cumulates"],
+)
+def test_realistic_transformations_across_rows_are_caught(target, schema, columns):
+    with pytest.raises(TransformationError, match="effect"):
+        MultiStage(schema, [Stage(name="effect", target=target, bounds=UNIT)], random_state=0).fit_table(columns)
+
+
+def test_no_row_can_stop_a_run_that_has_begun(schema, columns):
+    """What a function does on a row that the rehearsal did not foresee is that row's affair alone."""
+    seen = []
+
+    def fragile(rows, released):
+        if (rows.codes[:, 2] == 777).any():
+            raise ValueError(str(rows.Y))
+        return rows.Y
+
+    table = {**columns, "income": np.where(np.arange(600) == 5, 100 * 776.5 / 1024, 12.0)}
+    MultiStage(
+        schema, [Stage(name="effect", target=fragile, bounds=UNIT)], model=Recorder(seen), random_state=0
+    ).fit_table(table)
+    expected = np.clip(columns["vote"].astype(float), -1, 1)
+    expected[5] = 0.0
+    np.testing.assert_array_equal(seen[0][0].target, expected)
+
+
+def test_warnings_of_a_transformation_do_not_get_out(schema, columns):
+    def chatty(rows, released):
+        import warnings
+
+        warnings.warn(f"saw {rows.Y.sum()}", stacklevel=1)
+        return rows.Y
+
+    MultiStage(schema, [Stage(name="effect", target=chatty, bounds=UNIT)], random_state=0).fit_table(columns)
+
+
+def test_a_stage_cannot_write_rows_into_a_released_model(schema, columns):
+    def thief(rows, released):
+        released["first"].tables[0][: len(rows)] = rows.Y
+        return rows.Y
+
+    first = Stage(name="first", target=lambda rows, released: rows.Y, bounds=UNIT)
+    with pytest.raises(TransformationError):
+        MultiStage(schema, [first, Stage(name="effect", target=thief, bounds=UNIT)], random_state=0).fit_table(columns)
+
+
+def test_only_system_noise_is_not_void(schema, columns):
+    class Zero:
+        void = False
+
+        def discrete_gaussian(self, scale, size):
+            return np.zeros(size, dtype=np.int64)
+
+        def coins(self):
+            return np.random.default_rng(0)
+
+        def key(self):
+            return 0
+
+    fitted = RLearner(schema, random_state=Zero()).fit_table(columns)
+    assert fitted.guarantee_.void
+    recorded = RLearner(schema, model=Recorder([]), random_state=0).fit_table(columns)
+    assert all(model.guarantee_.void for model in recorded.models_.values())
+
+
+def test_a_stage_with_too_little_budget_is_refused_before_any_noise(schema, columns):
+    stages = [
+        Stage(name="first", target=lambda rows, released: rows.Y, bounds=UNIT),
+        Stage(name="effect", target=lambda rows, released: rows.Y, bounds=UNIT, weight=1e-16),
+    ]
+    noise = SeededNoise(0)
+    before = noise._generator.bit_generator.state
+    with pytest.raises(ParameterError, match="effect"):
+        MultiStage(schema, stages, random_state=noise).fit_table(columns)
+    assert noise._generator.bit_generator.state == before

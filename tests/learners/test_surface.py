@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
-from dpcate import DRLearner, MultiStage, Plan, RLearner, SLearner, Stage, load
-from dpcate.errors import DocumentError, NotAvailableError, NotFittedError, ParameterError
+from dpcate import DRLearner, MultiStage, Number, Plan, RLearner, SLearner, Stage, load
+from dpcate.errors import DocumentError, NotAvailableError, NotFittedError, ParameterError, SchemaError
 from dpcate.models import Ebm
 
 LEARNERS = (DRLearner, RLearner, SLearner)
@@ -184,3 +184,20 @@ def test_a_plan_of_the_users_own_is_followed(schema, columns):
     assert fitted.guarantee_.epsilon(1e-5) <= 1.0 + 1e-6
     with pytest.raises(ParameterError, match="stages"):
         SLearner(schema, plan=plan).fit_table(columns)
+
+
+def test_a_saved_file_tells_the_options_of_the_fit_and_not_later_ones(schema, columns, tmp_path):
+    fitted = RLearner(schema, epsilon=50.0, random_state=0).fit_table(columns)
+    effects = fitted.effect(columns)
+    fitted.set_params(epsilon=0.01, neighbours="add_remove", schema=None)
+    np.testing.assert_array_equal(fitted.effect(columns), effects)
+    fitted.save(tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json")
+    assert (loaded.epsilon, loaded.neighbours, loaded.schema) == (50.0, "replace", schema)
+
+
+def test_an_outcome_of_extraordinary_size_is_refused_before_any_noise(schema, columns):
+    for high in (1e-99, 1e99):
+        tiny = type(schema)(Number("vote", 0, high), schema.treatment, schema.features)
+        with pytest.raises(SchemaError, match="ordinary size"):
+            RLearner(tiny, random_state=0).fit_table(columns)

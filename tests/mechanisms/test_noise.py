@@ -18,9 +18,12 @@ def test_any_seed_voids_the_guarantee(state):
     assert make_noise(state).void
 
 
-def test_a_noise_source_is_taken_as_it_is():
-    source = SeededNoise(5)
-    assert make_noise(source) is source
+def test_a_source_of_ones_own_draws_as_it_would_alone_and_is_always_void():
+    injected = make_noise(SeededNoise(5))
+    assert injected.void
+    assert injected.key() == SeededNoise(5).key()
+    system = SystemNoise()
+    assert make_noise(system) is system
     assert not make_noise(SystemNoise()).void
 
 

@@ -176,3 +176,8 @@ def test_plans_that_make_no_sense_are_refused(wrong):
 def test_splits_that_make_no_sense_are_refused(shares):
     with pytest.raises(ParameterError):
         Plan.split(STAGES, shares=shares)
+
+
+def test_more_parts_than_labels_are_refused():
+    with pytest.raises(ParameterError, match="127 parts"):
+        Plan.split([f"stage {i}" for i in range(128)], shares=[1.0] * 128)

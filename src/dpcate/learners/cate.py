@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["CateLearner", "ModelChoice"]
 
 ModelChoice = str | BaseLearner
+_NOT_SAVED = ("schema", "stages", "random_state")
 
 
 class CateLearner(Parameters):
@@ -63,10 +64,14 @@ class CateLearner(Parameters):
         Released stage models by name.
     guarantee_ : Guarantee
         What the fit cost.
+    schema_, options_
+        The schema and the options that were in force in ``fit``; later changes of parameters do not touch them.
     """
 
     models_: dict[str, AdditiveFunction]
     guarantee_: Guarantee
+    schema_: Schema
+    options_: dict[str, Any]
 
     def __init__(
         self,
@@ -152,14 +157,22 @@ class CateLearner(Parameters):
         if run.neighbours == "replace" and len(rows) == 0:
             raise TableError("the table has no rows; under replace-one their number is public and must be positive.")
         released, guarantee = run.execute(rows, noise)
+        self.schema_ = run.schema
+        self.options_ = {name: value for name, value in self.get_params().items() if name not in _NOT_SAVED}
         self.models_ = {**released, "effect": self._effect_model(released)}
         self.guarantee_ = guarantee
         return self
 
     def effect(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 - any array or frame
-        """Return the estimated effect for each row of ``X`` (an array in the schema's order, or a frame)."""
+        """Return the estimated effect for each row of ``X`` (an array in the schema's order, or a frame).
+
+        Privacy
+        -------
+        Reads nothing of the fitted table. The result says as much about ``X`` as ``X`` itself: do not publish effects
+        of private people.
+        """
         model = self._fitted("effect")
-        return model.predict(encode_features(X, self.schema))
+        return model.predict(encode_features(X, self.schema_))
 
     def effect_interval(self, X: Any, alpha: float = 0.05) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # noqa: ANN401, ARG002
         """Return lower and upper limits of the effect for each row, where the model knows its own error."""
@@ -169,7 +182,12 @@ class CateLearner(Parameters):
         )
 
     def ate(self, X: Any = None) -> float:  # noqa: ANN401 - any array or frame
-        """Return the average effect: over the rows of ``X``, or over the noisy distribution of the features."""
+        """Return the average effect: over the noisy distribution of the features, or over the rows of ``X``.
+
+        Privacy
+        -------
+        Without ``X`` this is part of the release. With ``X`` it is an exact average over rows that must be public.
+        """
         if X is not None:
             return float(self.effect(X).mean())
         return self._fitted("effect").intercept
@@ -193,4 +211,4 @@ class CateLearner(Parameters):
     def _fitted(self, name: str) -> AdditiveFunction:
         if not hasattr(self, "models_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit or fit_table first.")
-        return Released(self.schema, self.models_)[name]
+        return Released(self.schema_, self.models_)[name]

@@ -28,17 +28,14 @@ def save_learner(learner: CateLearner, path: str | Path) -> None:
 
 
 def _document(learner: CateLearner) -> dict[str, Any]:
-    options = learner.get_params()
     return {
         "format": FORMAT,
         "version": VERSION,
         "dpcate": version("dpcate"),
         "learner": type(learner).__name__,
-        "schema": learner.schema.to_dict(),
+        "schema": learner.schema_.to_dict(),
         "options": {
-            name: value if isinstance(value, _PLAIN) else repr(value)
-            for name, value in options.items()
-            if name not in ("schema", "stages", "random_state")
+            name: value if isinstance(value, _PLAIN) else repr(value) for name, value in learner.options_.items()
         },
         "models": {name: model.to_dict() for name, model in learner.models_.items()},
         "guarantee": learner.guarantee_.to_dict(),
@@ -65,6 +62,7 @@ def read_document(path: str | Path) -> dict[str, Any]:
 def restore(learner: CateLearner, document: dict[str, Any]) -> CateLearner:
     """Give a learner the released models and the guarantee of a saved document."""
     try:
+        learner.schema_, learner.options_ = learner.schema, dict(document["options"])
         learner.models_ = {name: AdditiveFunction.from_dict(model) for name, model in document["models"].items()}
         learner.guarantee_ = Guarantee.from_dict(document["guarantee"])
     except (KeyError, TypeError, ValueError) as error:

@@ -27,44 +27,51 @@ if TYPE_CHECKING:
 
 __all__ = ["rehearse"]
 
-_N_ROWS = 24
+_N_RANDOM = 24
+_N_COMPANY = 1000
 
 
 def rehearse(stages: Sequence[Stage], schema: Schema) -> None:
     """Run every stage's transformation on made-up rows, or raise :class:`TransformationError`."""
     generator = public_generator()
     rows = _made_up_rows(schema, generator)
+    company = generator.integers(len(rows), size=_N_COMPANY)
     released = Released(schema)
     for stage in stages:
-        data = stage.data(rows, schema, released, n_rows=None)
-        together = _columns(data.target, data.loading)
-        _check_order(stage, rows, schema, released, together)
-        released = released.with_model(stage.name, _stand_in(stage, schema, data.low, data.high, generator))
+        stage.check(rows, schema, released)
+        stage.check(rows.take(np.arange(0)), schema, released)
+        alone = np.concatenate([_values(stage, rows[i : i + 1], schema, released) for i in range(len(rows))])
+        for index in (np.arange(len(rows)), np.arange(len(rows))[::-1], company):
+            if not np.array_equal(_values(stage, rows.take(index), schema, released), alone[index]):
+                raise TransformationError(
+                    f"the transformation of stage {stage.name!r} must treat each row by itself; its value for a row "
+                    "changed with the other rows present: one person could change many rows and void the guarantee."
+                )
+        low, high = stage.bounds(schema, released)
+        released = released.with_model(stage.name, _stand_in(stage, schema, float(low), float(high), generator))
 
 
-def _check_order(stage: Stage, rows: Rows, schema: Schema, released: Released, together: NDArray[np.float64]) -> None:
-    """Compare each row's value in company with its value in other companies and alone."""
-    subsets = [np.arange(_N_ROWS)[::-1], np.arange(0, _N_ROWS, 2), *np.arange(_N_ROWS)[:, None]]
-    for index in subsets:
-        data = stage.data(rows.take(index), schema, released, n_rows=None)
-        if not np.array_equal(_columns(data.target, data.loading), together[index]):
-            raise TransformationError(
-                f"the transformation of stage {stage.name!r} must treat each row by itself; its value for a row "
-                "changed with the other rows present: one person could change many rows and void the guarantee."
-            )
-
-
-def _columns(target: NDArray[np.float64], loading: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    return np.column_stack([target, np.ones(len(target)) if loading is None else loading])
+def _values(stage: Stage, rows: Rows, schema: Schema, released: Released) -> NDArray[np.float64]:
+    """Return target and loading of each row."""
+    data = stage.data(rows, schema, released, n_rows=None)
+    return np.column_stack([data.target, np.ones(len(rows)) if data.loading is None else data.loading])
 
 
 def _made_up_rows(schema: Schema, generator: np.random.Generator) -> Rows:
-    codes = np.column_stack([generator.integers(n_codes(column), size=_N_ROWS) for column in schema.features])
+    """Return rows at every corner that a transformation may treat apart: missing values, bounds, zero, both arms."""
+    outcome = schema.outcome
+    sizes = np.array([n_codes(column) for column in schema.features])
+    corners = [np.zeros_like(sizes), np.ones_like(sizes), sizes - 1, sizes // 2]
+    corners += [np.where(np.arange(len(sizes)) == j, 0, sizes - 1) for j in range(len(sizes))]
+    corners += [generator.integers(sizes) for _ in range(_N_RANDOM)]
+    levels = np.clip([outcome.low, outcome.high, 0.0, 1.0, (outcome.low + outcome.high) / 2], outcome.low, outcome.high)
+    n_rows = 2 * len(corners)
+    Y = np.concatenate([np.resize(levels, len(corners)), generator.uniform(outcome.low, outcome.high, len(corners))])
     return Rows(
-        codes=np.asfortranarray(codes, dtype=np.uint16),
-        Y=generator.uniform(schema.outcome.low, schema.outcome.high, _N_ROWS),
-        T=generator.integers(2, size=_N_ROWS).astype(np.int8),
-        active=np.ones(_N_ROWS, dtype=bool),
+        codes=np.asfortranarray(np.tile(corners, (2, 1)), dtype=np.uint16),
+        Y=Y,
+        T=np.resize(np.array([0, 1, 1], dtype=np.int8), n_rows),
+        active=np.ones(n_rows, dtype=bool),
     )
 
 

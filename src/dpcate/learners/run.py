@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcate.accounting import mu_for
-from dpcate.errors import BudgetError
+from dpcate.errors import BudgetError, ParameterError
 from dpcate.learners.rehearsal import rehearse
 from dpcate.learners.released import Released
 from dpcate.models import Budget
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpcate.accounting import Guarantee, Neighbours
     from dpcate.learners.stage import Stage
     from dpcate.mechanisms import NoiseSource
-    from dpcate.models import BaseLearner
+    from dpcate.models import AdditiveFunction, BaseLearner
     from dpcate.schema import Schema
     from dpcate.splitting import Plan
     from dpcate.tables import Rows
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Run"]
 
 _TOLERANCE = 1e-6
+_SMALLEST_MU = 1e-6
 _SEEDED = "random_state was set: whoever knows it can remove the noise, so nothing is guaranteed"
 
 
@@ -69,9 +70,9 @@ class Run:
         Releases every stage's model. Costs at most (epsilon, delta) under ``neighbours`` if each base learner's
         ``guarantee_`` is true. Proof: ``docs/privacy/plans.md``.
         """
+        budgets = self._budgets()
         rehearse(self.stages, self.schema)
         parts = row_parts(0, len(rows), shares=self.plan.shares, key=noise.key())
-        budgets = self._budgets()
         reads = dict(self.plan.reads)
         released = Released(self.schema)
         for stage in self.stages:
@@ -80,8 +81,8 @@ class Run:
                 rows.take(mine), self.schema, released, n_rows=self._public_count(parts, reads[stage.name])
             )
             model = self.base_learner.fit(data, budget=budgets[stage.name], noise=noise, released=released)
-            released = released.with_model(stage.name, model)
-        return released, self._cost(released, noise)
+            released = released.with_model(stage.name, _marked(model, noise))
+        return released, self._cost(released)
 
     def _public_count(self, parts: np.ndarray, read: tuple[int, ...]) -> int | None:
         """Return how many rows a stage reads, where that is public: replace-one, before inactive rows are left out."""
@@ -90,6 +91,11 @@ class Run:
     def _budgets(self) -> dict[str, Budget]:
         """Return each stage's budget: mu^2 is shared, and (epsilon, delta) for learners that know nothing better."""
         whole = mu_for(self.epsilon, self.delta)
+        poorest = min(self.plan.fractions(), key=self.plan.fractions().__getitem__)
+        if whole * self.plan.fractions()[poorest] ** 0.5 < _SMALLEST_MU:
+            raise ParameterError(
+                f"`epsilon` and `delta` leave stage {poorest!r} too little for exact noise; raise them or its weight."
+            )
         return {
             name: Budget(
                 mu=whole * float(np.sqrt(fraction)),
@@ -100,12 +106,18 @@ class Run:
             for name, fraction in self.plan.fractions().items()
         }
 
-    def _cost(self, released: Released, noise: NoiseSource) -> Guarantee:
+    def _cost(self, released: Released) -> Guarantee:
         cost = self.plan.cost({name: model.guarantee_ for name, model in released.items()})
         if cost.neighbours != self.neighbours or cost.delta(self.epsilon) > self.delta * (1 + _TOLERANCE):
             raise BudgetError(
                 "the base learner reports a cost above the budget, or another relation: its result is withheld."
             )
-        if noise.void:
-            cost = replace(cost, void=True, notes=tuple(dict.fromkeys((*cost.notes, _SEEDED))))
         return cost
+
+
+def _marked(model: AdditiveFunction, noise: NoiseSource) -> AdditiveFunction:
+    """Return the model, marked void if its noise can be reproduced, whatever the base learner said."""
+    if not noise.void:
+        return model
+    notes = tuple(dict.fromkeys((*model.guarantee_.notes, _SEEDED)))
+    return replace(model, guarantee_=replace(model.guarantee_, void=True, notes=notes))

@@ -7,6 +7,7 @@ proof needs a transformation that keeps neighbours neighbours, and a batch mean 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -78,13 +79,13 @@ class Stage:
         low, high = (float(bound) for bound in self.bounds(schema, released))
         if not (np.isfinite(low) and np.isfinite(high) and low < high):
             raise TransformationError(f"the bounds of stage {self.name!r} must be finite with low < high.")
-        target = self._values(self.target, rows, released)
+        target = _values(self.target, rows, released)
         loading, loading_bound = None, 1.0
         if self.loading is not None and self.loading_bound is not None:
             loading_bound = float(self.loading_bound(schema, released))
             if not (np.isfinite(loading_bound) and loading_bound > 0):
                 raise TransformationError(f"the loading bound of stage {self.name!r} must be positive and finite.")
-            loading = self._values(self.loading, rows, released)
+            loading = _values(self.loading, rows, released)
             loading = np.clip(np.where(np.isnan(loading), 0.0, loading), -loading_bound, loading_bound)
         return StageData(
             columns=self.columns(schema),
@@ -98,16 +99,35 @@ class Stage:
             n_rows=n_rows,
         )
 
-    def _values(self, function: RowFunction, rows: Rows, released: Released) -> NDArray[np.float64]:
-        """Call a row function; whatever goes wrong inside is reported by the stage's name alone."""
-        try:
-            with np.errstate(all="ignore"):
-                values = np.asarray(function(rows, released), dtype=np.float64)
-        except Exception:  # its text could quote a row
-            values = None
-        if values is None or values.shape != (len(rows),):
-            raise TransformationError(
-                f"the transformation of stage {self.name!r} must return one number per row; it failed or returned "
-                "another shape. Its own message is withheld because it could quote a row."
-            ) from None
+    def check(self, rows: Rows, schema: Schema, released: Released) -> None:
+        """Raise :class:`TransformationError` if a row function fails on these (made-up) rows."""
+        for function in (self.target, self.loading):
+            if function is not None and _attempt(function, rows, released) is None:
+                raise TransformationError(
+                    f"the transformation of stage {self.name!r} must return one number per row, for any rows that the "
+                    "schema allows; it failed or returned another shape on made-up rows."
+                )
+        self.data(rows, schema, released, n_rows=None)
+
+
+def _values(function: RowFunction, rows: Rows, released: Released) -> NDArray[np.float64]:
+    """Return a row function's values; a row on which it fails counts as missing, so no row can stop a run."""
+    values = _attempt(function, rows, released)
+    if values is not None:
         return values
+    values = np.full(len(rows), np.nan)
+    for i in range(len(rows)):
+        alone = _attempt(function, rows[i : i + 1], released)
+        values[i] = np.nan if alone is None else alone[0]
+    return values
+
+
+def _attempt(function: RowFunction, rows: Rows, released: Released) -> NDArray[np.float64] | None:
+    """Call a row function; None if it fails. What it says or warns of could quote a row and is dropped."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            values = np.asarray(function(rows, released), dtype=np.float64)
+    except Exception:
+        return None
+    return values if values.shape == (len(rows),) else None

@@ -3,7 +3,7 @@
 from dpcate.mechanisms.discrete_gaussian import DiscreteGaussian
 from dpcate.mechanisms.grid import LIMIT, scalars_to_grid, vectors_to_grid
 from dpcate.mechanisms.histogram import HistogramRelease
-from dpcate.mechanisms.noise import NoiseSource, SeededNoise, SystemNoise, make_noise
+from dpcate.mechanisms.noise import InjectedNoise, NoiseSource, SeededNoise, SystemNoise, make_noise
 from dpcate.mechanisms.repeated_sum import RepeatedSum, SumSession
 from dpcate.mechanisms.vector_sum import VectorSum
 
@@ -11,6 +11,7 @@ __all__ = [
     "LIMIT",
     "DiscreteGaussian",
     "HistogramRelease",
+    "InjectedNoise",
     "NoiseSource",
     "RepeatedSum",
     "SeededNoise",

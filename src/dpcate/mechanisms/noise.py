@@ -20,7 +20,7 @@ from dpcate.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NoiseSource", "SeededNoise", "SystemNoise", "make_noise"]
+__all__ = ["InjectedNoise", "NoiseSource", "SeededNoise", "SystemNoise", "make_noise"]
 
 
 class NoiseSource(Protocol):
@@ -105,6 +105,30 @@ class SeededNoise:
         return int.from_bytes(self._generator.bytes(16), "little")
 
 
+class InjectedNoise:
+    """Anybody's own source of noise, for tests; whatever it says of itself, guarantees that rest on it are void."""
+
+    def __init__(self, source: NoiseSource) -> None:
+        self._source = source
+
+    @property
+    def void(self) -> bool:
+        """Always True: only the operating system's entropy is known to be unpredictable."""
+        return True
+
+    def discrete_gaussian(self, scale: float, size: int) -> NDArray[np.int64]:
+        """Draw from the wrapped source."""
+        return self._source.discrete_gaussian(scale, size)
+
+    def coins(self) -> np.random.Generator:
+        """Draw from the wrapped source."""
+        return self._source.coins()
+
+    def key(self) -> int:
+        """Draw from the wrapped source."""
+        return self._source.key()
+
+
 def make_noise(random_state: int | np.random.Generator | NoiseSource | None) -> NoiseSource:
     """Turn a ``random_state`` into a noise source: None is the operating system, anything else voids the guarantee.
 
@@ -119,8 +143,10 @@ def make_noise(random_state: int | np.random.Generator | NoiseSource | None) -> 
         return SeededNoise(int(random_state))
     if isinstance(random_state, np.random.Generator):
         return SeededNoise(random_state)
-    if all(hasattr(random_state, name) for name in ("discrete_gaussian", "coins", "key", "void")):
-        return random_state  # type: ignore[return-value]
+    if type(random_state) is SystemNoise:
+        return random_state
+    if all(hasattr(random_state, name) for name in ("discrete_gaussian", "coins", "key")):
+        return InjectedNoise(random_state)  # type: ignore[arg-type]
     raise ParameterError(
         "`random_state` must be None (private), a non-negative integer, a numpy Generator or a noise source; "
         f"got {type(random_state).__name__}."

@@ -65,6 +65,13 @@ class AdditiveFunction:
     high: float = np.inf
     details: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for name in ("tables", "shares"):
+            frozen = tuple(np.array(values, dtype=np.float64) for values in getattr(self, name))
+            for values in frozen:
+                values.flags.writeable = False  # a stage that runs later must not be able to write rows in here
+            object.__setattr__(self, name, frozen)
+
     def centred(self) -> AdditiveFunction:
         """Return the same function with each term averaging zero under its shares and the intercept adjusted."""
         means = [float(table @ share) for table, share in zip(self.tables, self.shares, strict=True)]

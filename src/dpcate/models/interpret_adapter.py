@@ -34,6 +34,7 @@ __all__ = ["WHY_NOMINAL", "Interpret"]
 WHY_NOMINAL = (
     "nominal: interpret takes max - min as the sensitivity of a leaf sum, but its residuals are not clipped to it",
     "nominal: interpret reads the categories, and the largest weight, from the rows",
+    "nominal: interpret's noise on counts is for adding or removing a row; replacing one moves two cells",
     "nominal: interpret adds floating-point noise from a generator that was seeded with 32 bits",
     "nominal: a fit that interpret refuses is replaced by a constant, which tells that it was refused",
 )

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan"]
 
+_MOST_PARTS = 127  # labels of parts are 8-bit
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -53,6 +55,8 @@ class Plan:
     def __post_init__(self) -> None:
         if not self.shares or min(self.shares) <= 0 or not math.isclose(sum(self.shares), 1.0, rel_tol=1e-9):
             raise ParameterError(f"the shares of a plan must be positive and sum to 1; got {self.shares}.")
+        if len(self.shares) > _MOST_PARTS:
+            raise ParameterError(f"a plan may have {_MOST_PARTS} parts at most; got {len(self.shares)}.")
         if not self.reads or len(self.weights) != len(self.reads):
             raise ParameterError(f"a plan needs at least one stage and one weight per stage; got {self.weights}.")
         if not all(0 < weight < math.inf for weight in self.weights):
