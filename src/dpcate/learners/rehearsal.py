@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["rehearse"]
 
-_N_RANDOM = 24
+_N_RANDOM = 8
 _N_COMPANY = 1000
 
 
@@ -64,13 +64,13 @@ def _made_up_rows(schema: Schema, generator: np.random.Generator) -> Rows:
     corners = [np.zeros_like(sizes), np.ones_like(sizes), sizes - 1, sizes // 2]
     corners += [np.where(np.arange(len(sizes)) == j, 0, sizes - 1) for j in range(len(sizes))]
     corners += [generator.integers(sizes) for _ in range(_N_RANDOM)]
-    levels = np.clip([outcome.low, outcome.high, 0.0, 1.0, (outcome.low + outcome.high) / 2], outcome.low, outcome.high)
-    n_rows = 2 * len(corners)
-    Y = np.concatenate([np.resize(levels, len(corners)), generator.uniform(outcome.low, outcome.high, len(corners))])
+    inside = (outcome.low + outcome.high) / 2, outcome.low * 0.3 + outcome.high * 0.7
+    levels = np.clip([outcome.low, outcome.high, 0.0, 1.0, *inside], outcome.low, outcome.high)
+    n_rows = max(len(corners), 2 * len(levels))
     return Rows(
-        codes=np.asfortranarray(np.tile(corners, (2, 1)), dtype=np.uint16),
-        Y=Y,
-        T=np.resize(np.array([0, 1, 1], dtype=np.int8), n_rows),
+        codes=np.asfortranarray(np.resize(corners, (n_rows, len(sizes))), dtype=np.uint16),
+        Y=np.resize(levels, n_rows),
+        T=(np.arange(n_rows) // len(levels) % 2).astype(np.int8),
         active=np.ones(n_rows, dtype=bool),
     )
 
