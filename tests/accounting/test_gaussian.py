@@ -49,6 +49,13 @@ def test_delta_is_accurate_for_negative_and_positive_epsilon_at_any_mu(mu, posit
     assert relative_error(Gaussian(mu).delta(epsilon), exact_delta(mu, epsilon)) < 1e-11
 
 
+@pytest.mark.parametrize("mu", [1e-8, 1e-5, 1e-3, 0.1, 0.5, 0.99, 1.0, 1.01, 2.0, 5.0, 20.0, 100.0])
+@pytest.mark.parametrize("position", [0.0, 1e-6, 0.1, 0.5, 1.0, 3.0, 8.0, 12.0, 20.0, 36.0])
+def test_delta_is_not_below_the_truth_even_by_round_off(mu, position):
+    for epsilon in (position * mu, position * mu + 0.5 * mu * mu):
+        assert Gaussian(mu).delta(epsilon) >= exact_delta(mu, epsilon) or Gaussian(mu).delta(epsilon) == 1.0
+
+
 def test_log_delta_goes_on_where_delta_underflows():
     value = Gaussian(0.5).log_delta(40.0)
     with mpmath.workdps(60):

@@ -208,6 +208,37 @@ def test_no_privacy_in_one_stage_is_no_privacy_in_all():
     assert f.delta(10.0) == 1.0
 
 
+@pytest.mark.parametrize("times", [100, 300, 2000])
+def test_stages_that_almost_surely_fail_leave_no_privacy_and_no_error(times):
+    f = sequential(*[EpsilonDelta(1.0, 0.5)] * times, Gaussian(1.0))
+    assert 1.0 - 1e-10 <= f.delta(1.0) <= 1.0
+    assert f.delta(np.inf) == f.infinite_loss <= 1.0
+    assert 0.0 <= f(0.5) <= 1e-10
+    assert math.isinf(f.epsilon(0.5))
+
+
+@pytest.mark.parametrize(("times", "failure"), [(1, 1e-3), (3, 1e-12), (7, 1e-30), (40, 1e-3), (40, 0.3)])
+@pytest.mark.parametrize("mu", [1e-6, 0.1, 6.0])
+def test_delta_is_not_below_the_truth_even_by_round_off(times, failure, mu):
+    f = sequential(*[EpsilonDelta(0.1, failure)] * times, Gaussian(mu))
+    for epsilon in [0.0, 0.05 * times, 0.1 * times + 3.0 * mu, 0.1 * times + 8.0 * mu, 1e3]:
+        assert f.delta(epsilon) >= average_delta(0.1, failure, times, mu, epsilon)
+    assert f.infinite_loss >= 1 - (1 - mpmath.mpf(failure)) ** times
+
+
+def average_delta(level, failure, times, mu, epsilon):
+    """Delta of (level, failure) stages with a Gaussian: its mean over their outcomes, in 60 digits."""
+    with mpmath.workdps(60):
+        level, mu, keep = mpmath.mpf(level), mpmath.mpf(mu), (1 - mpmath.mpf(failure)) ** times
+        up = 1 / (1 + mpmath.exp(-level))
+        excess = mpmath.mpf(0)
+        for i in range(times + 1):
+            x = mpmath.mpf(epsilon) - (2 * i - times) * level
+            shifted = mpmath.ncdf(mu / 2 - x / mu) - mpmath.exp(x) * mpmath.ncdf(-mu / 2 - x / mu)
+            excess += mpmath.binomial(times, i) * up**i * (1 - up) ** (times - i) * shifted
+        return 1 - keep + keep * excess
+
+
 def test_compositions_nest():
     part = sequential(Gaussian(0.5), Laplace(0.4))
     f = sequential(parallel(part, EpsilonDelta(0.8, 1e-6)), mixture([Laplace(0.3), Gaussian(0.2)], [0.5, 0.5]))

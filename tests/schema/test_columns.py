@@ -70,6 +70,8 @@ def test_a_category_has_one_code_more_than_levels():
         [None],
         [""],
         [math.nan],
+        ["nan"],
+        ["a", "NaN"],
         [math.inf],
         [10**400],
         [b"a"],

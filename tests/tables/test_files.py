@@ -18,7 +18,7 @@ def encoded(tmp_path, content):
 
 def test_fields_are_texts_until_the_schema_says_otherwise(tmp_path):
     rows = encoded(tmp_path, b'c,a.b,more,t,y\n01,0.5,1,0,1\ntrue, 1 ,2,1.0,0\n"x,y",,3,True,1e999\n1,NA,4,9,\n')
-    assert rows.codes.tolist() == [[513, 1], [1024, 2], [0, 3], [0, 0]]
+    assert rows.codes.tolist() == [[513, 1], [1024, 2], [0, 3], [0, 2]]
     assert rows.T.tolist() == [0, 1, 1, 0]
     assert rows.Y.tolist() == [1, 0, 1, 0]
     assert rows.active.tolist() == [True, True, True, False]

@@ -62,6 +62,16 @@ def test_any_object_in_an_object_column_is_taken_in_silence(value):
     assert not rows.active.any()
 
 
+@pytest.mark.parametrize("value", [(1,), [1], [1, [2]], np.array([1.0]), np.array(1.0), {1}, pd.Series([1])])
+def test_a_sequence_among_the_values_is_missing_in_a_list_as_in_an_object_array(value):
+    column = np.empty(2, dtype=object)
+    column[0], column[1] = value, 1
+    for Y in (list(column), tuple(column), column):
+        rows = encode_arrays(Y, [0, 1], [[value, value], (1, "a")], SCHEMA)
+        assert rows.active.tolist() == [False, True]
+        assert rows.codes.tolist() == [[0, 0], [615, 1]]
+
+
 def test_texts_that_are_no_unicode_are_missing():
     raw = pa.array([b"\xff", b"1", b"a"], pa.binary())
     texts = pa.StringArray.from_buffers(3, raw.buffers()[1], raw.buffers()[2])

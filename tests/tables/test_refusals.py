@@ -1,4 +1,4 @@
-"""What is refused is refused by names, shapes and dtypes; no message holds a value of the table."""
+"""What is refused is refused by names, shapes and dtypes; no message holds a value or the length of the table."""
 
 import datetime
 import traceback
@@ -12,7 +12,7 @@ import pytest
 
 from dpcate.errors import TableError
 from dpcate.schema import Category, Number, Schema
-from dpcate.tables import encode_arrays, encode_features, encode_table
+from dpcate.tables import Rows, encode_arrays, encode_features, encode_table
 from dpcate.tables.sealing import sealed
 
 SCHEMA = Schema(Number("y", 0, 1), Category("t", [0, 1]), [Number("x", 0, 1), Category("c", ["a", "b"])])
@@ -49,21 +49,23 @@ REFUSED = {
         lambda: encode_table(pa.table([[1], [NUMBER], [1]], names=["x", "x", "y"]), SCHEMA),
         "more than one 'x'",
     ),
-    "too few columns": (lambda: encode_arrays([0, 1], [0, 1], X[:, :1], SCHEMA), r"got shape \(2, 1\)"),
-    "too many columns": (lambda: encode_features(np.full((2, 3), NUMBER), SCHEMA), r"got shape \(2, 3\)"),
-    "a flat X": (lambda: encode_features(np.full(4, NUMBER), SCHEMA), r"got shape \(4,\)"),
-    "a series as X": (lambda: encode_features(pd.Series([NUMBER]), SCHEMA), "got shape"),
+    "too few columns": (lambda: encode_arrays([0, 1], [0, 1], X[:, :1], SCHEMA), "got another number of columns"),
+    "too many columns": (lambda: encode_features(np.full((2, 3), NUMBER), SCHEMA), "got another number of columns"),
+    "a flat X": (lambda: encode_features(np.full(4, NUMBER), SCHEMA), r"got 1 dimension\(s\)"),
+    "a series as X": (lambda: encode_features(pd.Series([NUMBER]), SCHEMA), r"got 1 dimension\(s\)"),
     "a ragged list": (lambda: encode_features([[NUMBER, "a"], [NUMBER]], SCHEMA), "rows of 2 values"),
     "a flat list": (lambda: encode_features([NUMBER, NUMBER], SCHEMA), "rows of 2 values"),
-    "a cube": (lambda: encode_features(np.full((2, 2, 2), NUMBER), SCHEMA), r"got shape \(2, 2, 2\)"),
-    "a scalar outcome": (lambda: encode_arrays(np.float64(NUMBER), [0], X, SCHEMA), "one-dimensional; got shape"),
+    "a cube": (lambda: encode_features(np.full((2, 2, 2), NUMBER), SCHEMA), r"got 3 dimension\(s\)"),
+    "a scalar outcome": (
+        lambda: encode_arrays(np.float64(NUMBER), [0], X, SCHEMA),
+        "one-dimensional; got 0 dimensions",
+    ),
     "a Python number": (lambda: encode_arrays(NUMBER, [0], X, SCHEMA), "got float"),
     "a text outcome": (lambda: encode_arrays(TEXT, [0], X, SCHEMA), "got str"),
     "a matrix outcome": (
         lambda: encode_arrays(X, [0, 1], X, SCHEMA),
-        r"'y' must be one-dimensional; got shape \(2, 2\)",
+        "'y' must be one-dimensional; got several columns",
     ),
-    "a nested outcome": (lambda: encode_arrays([[NUMBER], [0]], [0, 1], X, SCHEMA), "nested"),
     "different lengths": (lambda: encode_arrays([0, 1, NUMBER], [0, 1], X, SCHEMA), "same length; 't' and 'y' differ"),
     "different lengths in a dict": (lambda: encode_table(GOOD | {"x": [NUMBER]}, SCHEMA), "same length"),
     "different lengths of features": (lambda: encode_features({"x": [NUMBER], "c": [TEXT] * 2}, SCHEMA), "same length"),
@@ -114,6 +116,27 @@ def test_a_refusal_says_what_is_wrong_and_quotes_no_value(name):
     with pytest.raises(TableError, match=says) as caught:
         act()
     assert_tells_nothing(caught.value)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda: encode_features(np.zeros((4711, 3)), SCHEMA),
+        lambda: encode_features(np.zeros((2, 4711)), SCHEMA),  # features in rows
+        lambda: encode_features(np.zeros(4711), SCHEMA),
+        lambda: encode_features(np.zeros((4711, 2, 1)), SCHEMA),
+        lambda: encode_features(pd.Series(np.zeros(4711)), SCHEMA),
+        lambda: encode_features([[0, 0]] * 4711 + [[0]], SCHEMA),
+        lambda: encode_arrays(np.zeros((4711, 2)), np.zeros(4711), np.zeros((4711, 2)), SCHEMA),
+        lambda: encode_arrays(np.zeros((1, 4711)), np.zeros(4711), np.zeros((4711, 2)), SCHEMA),
+        lambda: encode_arrays(np.zeros(4711), np.zeros(4711), np.zeros((4710, 2)), SCHEMA),
+        lambda: Rows(np.zeros((4711, 2), np.uint16), *[np.zeros(4710)] * 3),
+    ],
+)
+def test_no_refusal_tells_the_number_of_rows(act):
+    with pytest.raises(TableError) as caught:
+        act()
+    assert "471" not in str(caught.value)
 
 
 BROKEN_FILES = {

@@ -36,7 +36,7 @@ class AtomicTradeOff(TradeOffFunction):
     @property
     def infinite_loss(self) -> float:
         """Probability of an unbounded loss: ``1 - f(0)``."""
-        return self.losses().infinity
+        return min(self.losses().infinity * (1.0 + self._slack), 1.0)
 
     @property
     def largest_loss(self) -> float:
@@ -46,9 +46,8 @@ class AtomicTradeOff(TradeOffFunction):
 
     def _deltas(self, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
         limit = self.infinite_loss
-        exact = self.losses().delta(epsilon)
-        padded = np.minimum(limit + np.maximum(exact - limit, 0.0) * (1.0 + self._slack), 1.0)
-        return np.where(epsilon >= self.largest_loss, limit, np.maximum(padded, exact))
+        padded = np.minimum(self.losses().delta(epsilon) * (1.0 + self._slack), 1.0)
+        return np.where(epsilon >= self.largest_loss, limit, np.maximum(padded, limit))
 
     def _epsilon(self, delta: float) -> float:
         found = super()._epsilon(delta)

@@ -66,6 +66,7 @@ class GridLosses:
         null = self.distribution().null_masses
         top = int((np.cumsum(self.masses[::-1]) <= _TRIM).sum())
         bottom = int(((np.cumsum(self.masses) <= _TRIM) & (np.cumsum(null) <= _TRIM)).sum())
+        bottom = min(bottom, self.masses.size - 1)  # where all is negligible, one atom stays
         end = max(self.masses.size - top, bottom + 1)
         removed = float(self.masses[:bottom].sum() + self.masses[end:].sum())
         return GridLosses(self.step, self.first + bottom, self.masses[bottom:end], min(self.infinity + removed, 1.0))

@@ -80,7 +80,7 @@ class Sequential(AtomicTradeOff, kind="sequential"):
     @cached_property
     def _limit(self) -> float:
         if math.isinf(self.largest_loss):
-            return self.losses().infinity
+            return super().infinite_loss
         chances = [member.infinite_loss for member in self.members if member.infinite_loss > 0.0]
         if len(chances) <= 1:
             return chances[0] if chances else 0.0

@@ -21,6 +21,7 @@ MAXIMUM_LEVELS = 2**16 - 1
 """Codes are 16-bit, and code 0 is taken by the "other" level."""
 
 _NOT_GIVEN = math.nan
+_MISSING_TEXTS = ("", "nan", "NaN")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,8 @@ class Category:
     name : str
         Name of the column.
     levels : sequence of str, or of int, bool and float
-        At least one level; all texts or all numbers; no two that match the same value.
+        At least one level; all texts or all numbers; no two that match the same value. "nan" is no level: it is how
+        numpy writes a missing number among texts.
 
     Raises
     ------
@@ -131,12 +133,12 @@ def check_name(name: object) -> None:
 
 def _plain_level(name: str, level: object) -> Level:
     plain = level.item() if isinstance(level, np.generic) else level
-    if isinstance(plain, str) and plain and _is_unicode(plain):
+    if isinstance(plain, str) and plain not in _MISSING_TEXTS and _is_unicode(plain):
         return str(plain)
     if isinstance(plain, (bool, int, float)) and math.isfinite(number_from_value(plain)):
         return plain
     raise SchemaError(
-        f"Category {name!r} must have levels that are non-empty texts or finite numbers; got {level!r}. "
+        f"Category {name!r} must have levels that are finite numbers or texts other than '' and 'nan'; got {level!r}. "
         'Missing values need no level of their own: they become "other".'
     )
 

@@ -1,7 +1,7 @@
 """Arrays, lists and mappings as columns, in schema order or by name.
 
-Shapes are checked here and quoted freely; values are not looked at. A list is never handed to numpy whole, because
-numpy would choose one type for all its entries.
+Shapes are checked here, and no length is quoted: under add/remove the number of rows is private. Values are not looked
+at. A list is never handed to numpy whole, because numpy would choose one type for all its entries.
 """
 
 from __future__ import annotations
@@ -35,9 +35,7 @@ def table_columns(table: object, names: Sequence[str]) -> list[Column] | None:
 def vector_column(name: str, values: object) -> Column:
     """Return one column from a series, a one-dimensional array, a list, or a frame that has it by name."""
     if isinstance(values, (list, tuple)):
-        if any(isinstance(value, (list, tuple, np.ndarray)) for value in values):
-            raise TableError(f"The values of {name!r} must be one-dimensional; got nested lists.")
-        return object_column(name, list(values))
+        return object_column(name, list(values))  # a list among the values is one odd value, missing like any other
     series = as_series(values)
     if series is not None:
         return series_column(name, series)
@@ -46,7 +44,8 @@ def vector_column(name: str, values: object) -> Column:
         return frame_columns(frame, [name])[0]
     array = _as_array(name, values)
     if array.ndim != 1 and not (array.ndim == 2 and array.shape[1] == 1):
-        raise TableError(f"The values of {name!r} must be one-dimensional; got shape {array.shape}.")
+        got = "several columns" if array.ndim == 2 else f"{array.ndim} dimensions"
+        raise TableError(f"The values of {name!r} must be one-dimensional; got {got}.")
     return numpy_column(name, array.reshape(-1))
 
 
@@ -63,7 +62,9 @@ def feature_columns(X: object, names: Sequence[str]) -> list[Column]:
     if array.ndim == 1 and len(names) == 1:
         array = array.reshape(-1, 1)
     if array.ndim != 2 or array.shape[1] != len(names):
-        raise TableError(f"X must have shape (n, {len(names)}), one column per feature; got shape {array.shape}.")
+        # Not even the number of columns: of an array that lies on its side it is the number of rows
+        got = "another number of columns" if array.ndim == 2 else f"{array.ndim} dimension(s)"
+        raise TableError(f"X must have shape (n, {len(names)}), one column per feature; got {got}.")
     return [numpy_column(name, array[:, index]) for index, name in enumerate(names)]
 
 
@@ -76,9 +77,13 @@ def check_lengths(columns: Sequence[Column]) -> None:
 
 def _columns_of_rows(rows: Sequence[Any], names: Sequence[str]) -> list[Column]:
     for row in rows:
-        if not isinstance(row, (list, tuple, np.ndarray)) or np.ndim(row) == 0 or len(row) != len(names):
+        if not isinstance(row, (list, tuple, np.ndarray)) or _length(row) != len(names):
             raise TableError(f"X as a list must hold rows of {len(names)} values, one per feature.")
     return [object_column(name, [row[index] for row in rows]) for index, name in enumerate(names)]
+
+
+def _length(row: Sequence[Any] | npt.NDArray[Any]) -> int:
+    return 0 if isinstance(row, np.ndarray) and row.ndim == 0 else len(row)
 
 
 def _as_array(name: str, values: object) -> npt.NDArray[Any]:

@@ -50,8 +50,11 @@ class Rows:
     def __post_init__(self) -> None:
         n_rows = len(self.codes)
         if self.codes.ndim != 2 or any(array.shape != (n_rows,) for array in (self.Y, self.T, self.active)):
-            shapes = [array.shape for array in (self.codes, self.Y, self.T, self.active)]
-            raise TableError(f"Rows must have codes of shape (n, d) and Y, T, active of shape (n,); got {shapes}.")
+            dimensions = [array.ndim for array in (self.codes, self.Y, self.T, self.active)]
+            raise TableError(
+                f"Rows must have codes of shape (n, d) and Y, T, active of shape (n,), the same n for all; got arrays "
+                f"of {dimensions} dimensions."
+            )
         for field in fields(self):
             view = getattr(self, field.name).view()
             view.flags.writeable = False
