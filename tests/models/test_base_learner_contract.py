@@ -11,11 +11,11 @@ from sklearn.base import clone
 
 from dpcate.accounting import EpsilonDelta, Gaussian
 from dpcate.mechanisms import SeededNoise, SystemNoise
-from dpcate.models import AdditiveFunction, BaseLearner, Budget, Ebm, Interpret, StageData
+from dpcate.models import Additive, AdditiveFunction, BaseLearner, Budget, Ebm, Interpret, StageData
 from dpcate.schema import Category, Number
 
 COLUMNS = (Number("age", 0, 1), Number("income", -5, 5), Category("sex", ["f", "m"]))
-LEARNERS = [Ebm(), Ebm(rounds=4, learning_rate=0.5, range_share=0.0)]
+LEARNERS = [Additive(), Additive(pairs=False), Ebm(), Ebm(rounds=4, learning_rate=0.5, range_share=0.0)]
 if find_spec("interpret") is not None:
     LEARNERS.append(Interpret(rounds=20, learning_rate=0.1))
 EXACT = [learner for learner in LEARNERS if not isinstance(learner, Interpret)]

@@ -8,8 +8,8 @@ from dpcate.models.ebm.curves import Curves
 from dpcate.models.ebm.losses import LogisticLoss
 from dpcate.models.ebm.partition import random_leaves
 from dpcate.models.ebm.shrinkage import noise_covariance, shrink
-from dpcate.models.ebm.simplex import project_to_simplex
 from dpcate.models.ebm.target_range import best_range
+from dpcate.models.simplex import project_to_simplex
 from dpcate.schema import Category, Number
 
 AGE, TOWN = Number("age", 0, 1), Category("town", list("abcdefgh"))

@@ -44,7 +44,17 @@ class DRLearner(AdjustedLearner):
         return (
             *propensity.stages(),
             outcome_stage(with_treatment=True),
-            Stage(name="effect", target=score.of, bounds=score.bounds, weight=0.5, share=0.5),
+            Stage(
+                name="effect",
+                target=score.of,
+                bounds=score.bounds,
+                residual_of="outcome",
+                residual_spread=score.spread,
+                signal=0.02,
+                intercept_signal=0.5,
+                weight=0.5,
+                share=0.5,
+            ),
         )
 
 
@@ -60,6 +70,11 @@ class _Score:
         treated = released.predict("outcome", rows, arm=1)
         correction = np.where(rows.T == 1, (rows.Y - treated) / e, -(rows.Y - control) / (1 - e))
         return treated - control + correction
+
+    def spread(self, rows: Rows, released: Released) -> NDArray[np.float64]:
+        """Return Var(psi | X) over the outcome's residual variance: 1 / e + 1 / (1 - e)."""
+        e = self.propensity.of(rows, released)
+        return 1 / (e * (1 - e))
 
     def bounds(self, schema: Schema, released: Released) -> tuple[float, float]:
         """Return bounds that no row can leave: outcomes and predictions lie in the schema's range, propensities in e's.

@@ -38,7 +38,11 @@ class Propensity:
         """Return the stage that estimates it: none where it is known."""
         if self.known is not None:
             return ()
-        return (Stage(name="propensity", target=_arm, bounds=_unit, kind="probability", weight=0.2, share=0.25),)
+        return (
+            Stage(
+                name="propensity", target=_arm, bounds=_unit, kind="probability", signal=0.16, weight=0.2, share=0.25
+            ),
+        )
 
     def of(self, rows: Rows, released: Released) -> NDArray[np.float64]:
         """Return the propensity of each row."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dpcate.learners.adjusted import AdjustedLearner
 from dpcate.learners.nuisances import outcome_stage
 from dpcate.learners.stage import Stage
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from dpcate.learners.nuisances import Propensity
@@ -49,6 +50,10 @@ class RLearner(AdjustedLearner):
                 bounds=residuals.bounds,
                 loading=residuals.treatment,
                 loading_bound=residuals.loading_bound,
+                loading_law=residuals.law,
+                residual_of="outcome",
+                signal=0.1,
+                intercept_signal=2.0,
                 weight=0.5,
                 share=0.5,
             ),
@@ -71,6 +76,11 @@ class _Residuals:
         """Return half the outcome's range either way: the few residuals beyond it are clipped."""
         half = (schema.outcome.high - schema.outcome.low) / 2
         return -half, half
+
+    def law(self, rows: Rows, released: Released) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return max(e, 1 - e) and e (1 - e): the reach and the variance of T - e given the features."""
+        e = self.propensity.of(rows, released)
+        return np.maximum(e, 1 - e), e * (1 - e)
 
     def loading_bound(self, schema: Schema, released: Released) -> float:  # noqa: ARG002 - a stage's signature
         e_low, e_high = self.propensity.extremes(released)

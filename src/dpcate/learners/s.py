@@ -50,6 +50,7 @@ class SLearner(CateLearner):
             intercept=jump,
             tables=flat,
             shares=outcome.shares[:-1],
+            products=(),
             low=-spread,
             high=spread,
         )

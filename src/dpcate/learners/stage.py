@@ -10,12 +10,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from dpcate.errors import ParameterError, TransformationError
 from dpcate.models import StageData
+from dpcate.tables import Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     from dpcate.learners.released import Released
     from dpcate.models import TargetKind
     from dpcate.schema import Feature, Schema
-    from dpcate.tables import Rows
 
 __all__ = ["Stage"]
 
+Law = TypeVar("Law")
 RowFunction = Callable[["Rows", "Released"], "NDArray[np.float64]"]
 
 
@@ -46,6 +47,16 @@ class Stage:
         outside are clipped.
     loading, loading_bound
         What multiplies f in the loss and its largest absolute value; None is one everywhere.
+    loading_law
+        ``loading_law(rows, released)``: largest absolute value and expected square of the loading, from a row's
+        features and released models alone. Lets a model weight rows without looking at who was treated.
+    residual_of
+        Earlier stage whose residual the target is: its released residual scale is then known.
+    residual_spread
+        ``residual_spread(rows, released)``: how many times larger the target's variance is than that residual's, from
+        a row's features and released models alone; None is one.
+    signal, intercept_signal
+        Public guess of the share of the target's variance that one feature, and the intercept, may explain.
     with_treatment
         Whether the treatment is an input beside the features.
     kind
@@ -61,6 +72,11 @@ class Stage:
     bounds: Callable[[Schema, Released], tuple[float, float]]
     loading: RowFunction | None = None
     loading_bound: Callable[[Schema, Released], float] | None = None
+    loading_law: Callable[[Rows, Released], tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
+    residual_of: str | None = None
+    residual_spread: RowFunction | None = None
+    signal: float = 0.4
+    intercept_signal: float = 0.2
     with_treatment: bool = False
     kind: TargetKind = "mean"
     weight: float = 1.0
@@ -97,6 +113,12 @@ class Stage:
             loading_bound=loading_bound,
             kind=self.kind,
             n_rows=n_rows,
+            n_features=len(schema.features),
+            loading_law=None if self.loading_law is None else _of_codes(self.loading_law, released),
+            residual_of=self.residual_of,
+            residual_spread=None if self.residual_spread is None else _of_codes(self.residual_spread, released),
+            signal=self.signal,
+            intercept_signal=self.intercept_signal,
         )
 
     def check(self, rows: Rows, schema: Schema, released: Released) -> None:
@@ -108,6 +130,11 @@ class Stage:
                     "schema allows; it failed or returned another shape on made-up rows."
                 )
         self.data(rows, schema, released, n_rows=None)
+
+
+def _of_codes(law: Callable[[Rows, Released], Law], released: Released) -> Callable[[NDArray[np.uint16]], Law]:
+    """Return a law of rows as a function of encoded features."""
+    return lambda codes: law(Rows.of_features(codes), released)
 
 
 def _values(function: RowFunction, rows: Rows, released: Released) -> NDArray[np.float64]:

@@ -3,15 +3,18 @@
 from dpcate.mechanisms.discrete_gaussian import DiscreteGaussian
 from dpcate.mechanisms.grid import LIMIT, scalars_to_grid, vectors_to_grid
 from dpcate.mechanisms.histogram import HistogramRelease
+from dpcate.mechanisms.moments import ROW_LIMIT, MomentRelease
 from dpcate.mechanisms.noise import InjectedNoise, NoiseSource, SeededNoise, SystemNoise, make_noise
 from dpcate.mechanisms.repeated_sum import RepeatedSum, SumSession
 from dpcate.mechanisms.vector_sum import VectorSum
 
 __all__ = [
     "LIMIT",
+    "ROW_LIMIT",
     "DiscreteGaussian",
     "HistogramRelease",
     "InjectedNoise",
+    "MomentRelease",
     "NoiseSource",
     "RepeatedSum",
     "SeededNoise",

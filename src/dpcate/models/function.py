@@ -26,14 +26,34 @@ if TYPE_CHECKING:
 
     from dpcate.schema import Feature
 
-__all__ = ["AdditiveFunction"]
+__all__ = ["AdditiveFunction", "Product"]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A term of two columns: ``left[code of first] * right[code of second]``."""
+
+    first: int
+    second: int
+    left: NDArray[np.float64]
+    right: NDArray[np.float64]
+
+    def values(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
+        """Return the term for each row of ``codes``."""
+        product: NDArray[np.float64] = self.left[codes[:, self.first]] * self.right[codes[:, self.second]]
+        return product
+
+    def reach(self) -> float:
+        """Return the largest absolute value of the term."""
+        return float(np.abs(self.left).max() * np.abs(self.right).max())
+
 
 Link = Literal["identity", "logistic"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdditiveFunction:
-    """``link(intercept + sum_j tables[j][code_j])``, clipped to ``[low, high]``.
+    """``link(intercept + sum_j tables[j][code_j] + products)``, clipped to ``[low, high]``.
 
     Parameters
     ----------
@@ -51,6 +71,8 @@ class AdditiveFunction:
         ``"logistic"`` for probabilities fitted on the logit scale.
     low, high
         Predictions are clipped to this range.
+    products
+        Terms of two columns each, averaging zero if the columns are independent.
     details
         Further released numbers that the fitting model reports (noise scales, residual scale, ...); JSON values.
     """
@@ -63,6 +85,7 @@ class AdditiveFunction:
     link: Link = "identity"
     low: float = -np.inf
     high: float = np.inf
+    products: tuple[Product, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -83,6 +106,8 @@ class AdditiveFunction:
         total = np.full(len(codes), self.intercept)
         for j, table in enumerate(self.tables):
             total += table[codes[:, j]]
+        for product in self.products:
+            total += product.values(codes)
         return total
 
     def predict(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
@@ -92,8 +117,9 @@ class AdditiveFunction:
 
     def extremes(self) -> tuple[float, float]:
         """Return the smallest and largest value that the function can take on any input: free post-processing."""
-        low = self.intercept + sum(float(table.min()) for table in self.tables)
-        high = self.intercept + sum(float(table.max()) for table in self.tables)
+        pairs = sum(product.reach() for product in self.products)
+        low = self.intercept + sum(float(table.min()) for table in self.tables) - pairs
+        high = self.intercept + sum(float(table.max()) for table in self.tables) + pairs
         if self.link == "logistic":
             low, high = (float(value) for value in logistic(np.array([low, high])))
         return float(np.clip(low, self.low, self.high)), float(np.clip(high, self.low, self.high))
@@ -113,6 +139,10 @@ class AdditiveFunction:
             "intercept": self.intercept,
             "tables": [pack_runs(table) for table in self.tables],
             "shares": [pack_runs(share) for share in self.shares],
+            "products": [
+                {"columns": [p.first, p.second], "left": pack_runs(p.left), "right": pack_runs(p.right)}
+                for p in self.products
+            ],
             "link": self.link,
             "bounds": bounds,
             "details": dict(self.details),
@@ -134,6 +164,15 @@ class AdditiveFunction:
             intercept=float(document["intercept"]),
             tables=tables,
             shares=shares,
+            products=tuple(
+                Product(
+                    int(item["columns"][0]),
+                    int(item["columns"][1]),
+                    unpack_runs(item["left"]),
+                    unpack_runs(item["right"]),
+                )
+                for item in document["products"]
+            ),
             guarantee_=Guarantee.from_dict(document["guarantee"]),
             link=document["link"],
             low=-np.inf if low is None else float(low),

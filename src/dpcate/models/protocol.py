@@ -7,13 +7,15 @@ composes what the models *report*, and refuses a run that reports more than was 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from dpcate.accounting import Neighbours
@@ -21,9 +23,11 @@ if TYPE_CHECKING:
     from dpcate.models.function import AdditiveFunction
     from dpcate.schema import Feature
 
-__all__ = ["BaseLearner", "Budget", "StageData", "TargetKind"]
+__all__ = ["BaseLearner", "Budget", "LoadingLaw", "RowLaw", "StageData", "TargetKind"]
 
 TargetKind = Literal["mean", "probability"]
+RowLaw = Callable[["NDArray[np.uint16]"], "NDArray[np.float64]"]
+LoadingLaw = Callable[["NDArray[np.uint16]"], "tuple[NDArray[np.float64], NDArray[np.float64]]"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +72,16 @@ class StageData:
         ``"probability"`` asks for a function with values in (0, 1).
     n_rows
         Number of rows where it is public (replace-one), else None.
+    n_features
+        How many of the columns are features; the treatment may follow them.
+    loading_law
+        Reach and expected square of the loading for given inputs, from released models only.
+    residual_of
+        Name of the released stage whose residual the target is.
+    residual_spread
+        For given inputs, how many times larger the target's variance is than that of the residual: released facts only.
+    signal, intercept_signal
+        Public guess of the share of the target's variance that one feature, and the intercept, may explain.
     """
 
     columns: tuple[Feature, ...]
@@ -79,6 +93,22 @@ class StageData:
     loading_bound: float = 1.0
     kind: TargetKind = "mean"
     n_rows: int | None = None
+    n_features: int = 0
+    loading_law: LoadingLaw | None = None
+    residual_of: str | None = None
+    residual_spread: RowLaw | None = None
+    signal: float = 0.4
+    intercept_signal: float = 0.2
+
+    def reach(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
+        """Return the largest absolute loading that a row with these inputs can have."""
+        return np.full(len(codes), self.loading_bound) if self.loading_law is None else self.loading_law(codes)[0]
+
+    def loading_variance(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
+        """Return the expected squared loading of a row with these inputs."""
+        if self.loading_law is not None:
+            return self.loading_law(codes)[1]
+        return np.full(len(codes), 1.0 if self.loading is None else self.loading_bound**2 / 3)
 
 
 @runtime_checkable

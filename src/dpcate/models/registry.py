@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dpcate.errors import ParameterError
+from dpcate.models.additive import Additive
 from dpcate.models.ebm import Ebm
 from dpcate.models.interpret_adapter import Interpret
 from dpcate.models.protocol import BaseLearner
 
 __all__ = ["make_base_learner"]
 
-_BY_NAME: dict[str, type[BaseLearner]] = {"ebm": Ebm, "interpret": Interpret}
+_BY_NAME: dict[str, type[BaseLearner]] = {"additive": Additive, "ebm": Ebm, "interpret": Interpret}
 
 
 def make_base_learner(model: object) -> BaseLearner:

@@ -107,6 +107,12 @@ class Rows:
         codes[:, -1] = self.T + 1
         return codes
 
+    @classmethod
+    def of_features(cls, codes: npt.NDArray[np.uint16]) -> Rows:
+        """Return rows with features only: no outcome, no arm, for predicting from released models."""
+        n_rows = len(codes)
+        return cls(codes, np.zeros(n_rows), np.zeros(n_rows, dtype=np.int8), np.ones(n_rows, dtype=np.bool_))
+
     def batches(self, size: int) -> Iterator[Rows]:
         """Yield the rows in order, as views of at most `size` rows."""
         if size < 1:

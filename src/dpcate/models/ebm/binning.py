@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcate.mechanisms import HistogramRelease
-from dpcate.models.ebm.simplex import project_to_simplex
+from dpcate.models.simplex import project_to_simplex
 from dpcate.schema import Number
 from dpcate.tables import n_codes
 

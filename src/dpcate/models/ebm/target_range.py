@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcate.mechanisms import HistogramRelease
-from dpcate.models.ebm.simplex import project_to_simplex
+from dpcate.models.simplex import project_to_simplex
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

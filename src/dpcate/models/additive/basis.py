@@ -1,0 +1,247 @@
+"""The functions that the model may use: per column an orthonormal few, and products of the first ones.
+
+A basis is built from public grids and released shares, and stored as one table of values per column: evaluating it for
+a row is looking up its codes. Orthonormal under the released shares, it makes every coefficient a standard deviation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcate.schema import Number
+from dpcate.tables import GRID
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from dpcate.schema import Feature
+
+__all__ = ["PAIR", "Basis", "ColumnBasis", "make_basis", "make_column_basis", "single_leading"]
+
+N_CURVES = 5
+"""Cosines of the rank beside the linear term."""
+
+MOST_LEVELS = 40
+"""Levels of a category that get a term of their own; rarer ones (by noisy count) share one."""
+
+MOST_PAIRED = 12
+"""With more columns than this no products are considered: their number grows with the square."""
+
+CURVE_SIZE, CURVE_DECAY, PAIR_SIZE = 0.5, 1.75, 0.5
+"""Prior variances relative to a leading term's: CURVE_SIZE / k^(2 CURVE_DECAY) for the k-th curve, PAIR_SIZE for all
+products together."""
+
+RARE_SHARE, OTHER_SHARE = 0.004, 0.01
+"""Levels below the first, and "other" below the second, have no term of their own."""
+
+PAIR = 100
+"""The order of a product."""
+
+_INDEPENDENT = 0.12
+"""A function that keeps less than this share of itself after the earlier ones are removed is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnBasis:
+    """The functions of one column.
+
+    Parameters
+    ----------
+    values
+        One row per function, one entry per code.
+    orders
+        0 for the leading function (linear, or a level), k for the k-th curve.
+    sizes
+        Prior variance of each coefficient relative to the column's scale.
+    shares
+        Released share of rows at each code.
+    """
+
+    values: NDArray[np.float64]
+    orders: NDArray[np.int64]
+    sizes: NDArray[np.float64]
+    shares: NDArray[np.float64]
+
+    @property
+    def leading(self) -> NDArray[np.float64]:
+        """The first function of order zero."""
+        first: NDArray[np.float64] = self.values[int(np.flatnonzero(self.orders == 0)[0])]
+        return first
+
+
+def make_column_basis(column: Feature, shares: NDArray[np.float64]) -> ColumnBasis:
+    """Return the orthonormal functions of a column under its released shares (one per code, "other" first)."""
+    if isinstance(column, Number):
+        return _number_basis(shares)
+    return _category_basis(shares)
+
+
+def _number_basis(shares: NDArray[np.float64]) -> ColumnBasis:
+    """Linear in the value, then cosines of the rank; "other" is zero in all, with an indicator of its own if common."""
+    known = shares[1:] / shares[1:].sum()
+    rank = np.cumsum(known) - known / 2
+    candidates = [np.arange(GRID) / GRID, *(np.cos(np.pi * k * rank) for k in range(1, N_CURVES + 1))]
+    kept: list[NDArray[np.float64]] = []
+    orders: list[int] = []
+    for order, candidate in enumerate(candidates):
+        function = _orthonormalised(candidate, kept, known)
+        if function is not None:
+            kept.append(function)
+            orders.append(order)
+    values = np.concatenate([np.zeros((len(kept), 1)), np.array(kept).reshape(len(kept), GRID)], axis=1)
+    sizes = np.array([1.0 if order == 0 else CURVE_SIZE * order ** (-2.0 * CURVE_DECAY) for order in orders])
+    if shares[0] > OTHER_SHARE:
+        values, orders, sizes = _with_other(values, orders, sizes, shares)
+    return ColumnBasis(values, np.array(orders, dtype=np.int64), sizes, shares)
+
+
+def _orthonormalised(
+    candidate: NDArray[np.float64], kept: list[NDArray[np.float64]], shares: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Remove mean and earlier functions and scale to unit variance; None if (almost) nothing is left."""
+    function = candidate - shares @ candidate
+    before = float(np.sqrt(shares @ function**2))
+    for _ in range(2):  # twice is enough for round-off
+        for earlier in kept:
+            function = function - (shares @ (function * earlier)) * earlier
+    after = float(np.sqrt(shares @ function**2))
+    if before < 1e-9 or after < _INDEPENDENT * before:
+        return None
+    return function / after
+
+
+def _with_other(
+    values: NDArray[np.float64], orders: list[int], sizes: NDArray[np.float64], shares: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], list[int], NDArray[np.float64]]:
+    indicator = np.zeros(len(shares))
+    indicator[0] = 1.0
+    centred = (indicator - shares[0]) / np.sqrt(shares[0] * (1 - shares[0]))
+    return np.vstack([values, centred]), [*orders, N_CURVES + 1], np.append(sizes, 0.3)
+
+
+def _category_basis(shares: NDArray[np.float64]) -> ColumnBasis:
+    """One centred indicator per common level but the most common, and one for all rare levels together."""
+    by_share = np.argsort(-shares, kind="stable")
+    own = [code for code in by_share[1 : MOST_LEVELS + 1] if shares[code] > RARE_SHARE]
+    groups = [np.isin(np.arange(len(shares)), [code]) for code in own]
+    rare = np.isin(np.arange(len(shares)), [code for code in by_share[1:] if code not in set(own)])
+    if shares[rare].sum() > OTHER_SHARE:
+        groups.append(rare)
+    weights = np.array([shares[group].sum() for group in groups])
+    spread = weights * (1 - weights)
+    values = np.array([(group - w) / np.sqrt(w * (1 - w)) for group, w in zip(groups, weights, strict=True)])
+    sizes = spread / max(float(spread.sum()), 1e-12)
+    orders = np.zeros(len(groups), dtype=np.int64)
+    return ColumnBasis(values.reshape(len(groups), len(shares)), orders, sizes, shares)
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """All functions of all columns: the intercept, each column's own, and products of leading ones.
+
+    Parameters
+    ----------
+    columns
+        Functions per column.
+    pairs
+        Which columns' leading functions are multiplied.
+    product_means
+        Released mean of each product, which is subtracted.
+    """
+
+    columns: tuple[ColumnBasis, ...]
+    pairs: tuple[tuple[int, int], ...]
+    product_means: NDArray[np.float64]
+
+    @property
+    def n_terms(self) -> int:
+        """Number of coefficients."""
+        return 1 + sum(len(column.values) for column in self.columns) + len(self.pairs)
+
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """Return which scale each coefficient shares: 0 the intercept, j + 1 column j, the last one all products."""
+        own = [np.full(len(column.values), j + 1) for j, column in enumerate(self.columns)]
+        products = np.full(len(self.pairs), len(self.columns) + 1)
+        return np.concatenate([[0], *own, products]).astype(np.int64)
+
+    @property
+    def orders(self) -> NDArray[np.int64]:
+        """Return the order of each function: -1 the intercept, 0 leading, k a curve, PAIR a product."""
+        own = [column.orders for column in self.columns]
+        return np.concatenate([[-1], *own, np.full(len(self.pairs), PAIR)]).astype(np.int64)
+
+    @property
+    def sizes(self) -> NDArray[np.float64]:
+        """Return the prior variance of each coefficient relative to its group's scale."""
+        products = np.full(len(self.pairs), PAIR_SIZE / max(len(self.pairs), 1))
+        return np.concatenate([[1.0], *(column.sizes for column in self.columns), products])
+
+    def matrix(self, codes: NDArray[np.uint16], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return the functions' values (times ``weights``) for each row: lookups and products, element by element."""
+        weights = np.ones(self.n_terms) if weights is None else weights
+        out = np.empty((len(codes), self.n_terms), order="F")
+        out[:, 0] = weights[0]
+        at = 1
+        for j, column in enumerate(self.columns):
+            for values in column.values:
+                np.take(values * weights[at], codes[:, j], out=out[:, at])
+                at += 1
+        for first, second in self.pairs:
+            left, right = self.columns[first].leading, self.columns[second].leading
+            np.multiply(np.take(left, codes[:, first]), np.take(right, codes[:, second]), out=out[:, at])
+            out[:, at] -= self.product_means[at - self.n_terms]
+            out[:, at] *= weights[at]
+            at += 1
+        return out
+
+    def squared_norms(self, codes: NDArray[np.uint16], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the squared length of each row of :meth:`matrix`, from tables, in a fixed order of additions."""
+        total = np.full(len(codes), weights[0] ** 2)
+        at = 1
+        for j, column in enumerate(self.columns):
+            own = weights[at : at + len(column.values)]
+            total += np.take(((column.values * own[:, None]) ** 2).sum(axis=0), codes[:, j])
+            at += len(column.values)
+        for first, second in self.pairs:
+            left, right = self.columns[first].leading, self.columns[second].leading
+            product = np.take(left, codes[:, first]) * np.take(right, codes[:, second])
+            total += ((product - self.product_means[at - self.n_terms]) * weights[at]) ** 2
+            at += 1
+        return total
+
+    def keep(self, chosen: NDArray[np.bool_]) -> Basis:
+        """Return the basis with only the chosen coefficients; a column's leading function goes with its products."""
+        at, columns = 1, []
+        for column in self.columns:
+            mine = chosen[at : at + len(column.values)]
+            at += len(column.values)
+            columns.append(ColumnBasis(column.values[mine], column.orders[mine], column.sizes[mine], column.shares))
+        pairs = tuple(pair for pair, kept in zip(self.pairs, chosen[at:], strict=True) if kept)
+        return Basis(tuple(columns), pairs, self.product_means[chosen[at:]])
+
+
+def single_leading(columns: Sequence[ColumnBasis]) -> list[int]:
+    """Return the columns with exactly one leading function: numbers and yes/no categories."""
+    return [j for j, column in enumerate(columns) if (column.orders == 0).sum() == 1]
+
+
+def make_basis(
+    columns: Sequence[Feature],
+    shares: Sequence[NDArray[np.float64]],
+    correlations: NDArray[np.float64] | None,
+    *,
+    n_features: int,
+) -> Basis:
+    """Return the functions to consider; products of features only where their means, the correlations, are known."""
+    each = tuple(make_column_basis(column, share) for column, share in zip(columns, shares, strict=True))
+    single = single_leading(each[:n_features])
+    if correlations is None or len(single) > MOST_PAIRED:
+        return Basis(each, (), np.zeros(0))
+    pairs = tuple((first, second) for k, first in enumerate(single) for second in single[k + 1 :])
+    return Basis(each, pairs, np.array([correlations[pair] for pair in pairs]))

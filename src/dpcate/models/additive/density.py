@@ -1,0 +1,59 @@
+"""From a noisy histogram to a smooth distribution of a column.
+
+Everything here reads released counts and public sizes; nothing reads rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.fft import dct, idct
+
+from dpcate.models.simplex import project_to_simplex
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["category_shares", "smooth_shares"]
+
+_FLOOR = 0.002
+"""Share of the rows spread evenly over all cells, so that no cell that a row may fall in has weight zero."""
+
+
+def smooth_shares(noisy: NDArray[np.float64], noise_scale: float, *, spread: float = _FLOOR) -> NDArray[np.float64]:
+    """Return the share of each ordered cell: noise is removed from the cosine coefficients of the histogram.
+
+    White noise stays white in the cosine basis, while the coefficients of a distribution fall off; each coefficient is
+    shrunk by what its own size says of its signal (positive-part James-Stein), and cells that hold no more than what is
+    left of the noise are emptied. The shares are positive and sum to one.
+
+    Parameters
+    ----------
+    noisy
+        Released counts of equally wide cells.
+    noise_scale
+        Standard deviation of the noise on each.
+    spread
+        Share of the rows spread evenly over all cells.
+    """
+    coefficients = dct(noisy, norm="ortho")
+    energy = np.maximum(coefficients[1:] ** 2, 1e-300)
+    coefficients[1:] *= np.maximum(0.0, 1.0 - 2.0 * noise_scale**2 / energy)
+    total = max(float(noisy.sum()), noise_scale)
+    return _normalised(project_to_simplex(idct(coefficients, norm="ortho"), total), spread)
+
+
+def category_shares(noisy: NDArray[np.float64], noise_scale: float) -> NDArray[np.float64]:
+    """Return the share of each unordered cell; cells that hold no more than noise are (almost) emptied."""
+    return _normalised(project_to_simplex(noisy, max(float(noisy.sum()), noise_scale)))
+
+
+def _normalised(counts: NDArray[np.float64], spread: float = _FLOOR) -> NDArray[np.float64]:
+    positive = np.maximum(counts, 0.0)
+    total = positive.sum()
+    even = np.full(len(counts), 1.0 / len(counts))
+    if not total > 0.0:
+        return even
+    shares: NDArray[np.float64] = (1.0 - spread) * positive / total + spread * even
+    return shares

@@ -1,0 +1,59 @@
+"""The Gram matrix: what independence predicts, corrected by what the noisy one says.
+
+Released shares and the released propensity predict G if the features were independent. The noisy G is trusted for the
+difference only as far as it rises above its known noise, group by group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcate.models.additive.basis import PAIR
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcate.models.additive.equations import Equations
+
+__all__ = ["Gram", "estimate_gram"]
+
+_SMALLEST_SPREAD, _LARGEST_SPREAD = 0.02, 0.5
+_SMALLEST_EIGENVALUE = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Gram:
+    """An estimate of G and the variance of its entries that remains."""
+
+    matrix: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+
+def estimate_gram(
+    equations: Equations, predicted: NDArray[np.float64], level: float, orders: NDArray[np.int64]
+) -> Gram:
+    """Return the entry-wise empirical-Bayes estimate around ``predicted``; ``level`` is a diagonal entry's size."""
+    difference, variance = equations.gram - predicted, equations.gram_noise**2
+    matrix, remaining = predicted.copy(), np.zeros_like(variance)
+    for mask in _groups(orders):
+        if not mask.any():
+            continue
+        weight = 1.0 / (variance[mask] + (0.1 * level) ** 2) ** 2
+        spread = float(((difference[mask] ** 2 - variance[mask]) * weight).sum() / weight.sum())
+        spread = float(np.clip(spread, (_SMALLEST_SPREAD * level) ** 2, (_LARGEST_SPREAD * level) ** 2))
+        trust = spread / (spread + variance[mask])
+        matrix[mask] += trust * difference[mask]
+        remaining[mask] = trust * variance[mask]
+    values, vectors = np.linalg.eigh(matrix)
+    return Gram((vectors * np.maximum(values, _SMALLEST_EIGENVALUE * level)) @ vectors.T, remaining)
+
+
+def _groups(orders: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
+    """Return masks of entries that differ from the prediction by similar amounts."""
+    off = ~np.eye(len(orders), dtype=bool)
+    leading = np.outer(orders == 0, orders == 0) & off
+    products = ((orders == PAIR)[:, None] | (orders == PAIR)[None, :]) & off
+    return [leading, off & ~leading & ~products, products & ~leading, ~off]

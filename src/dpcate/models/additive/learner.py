@@ -1,0 +1,124 @@
+"""The additive model on noisy moments: our default base learner.
+
+What is released: a histogram of columns not seen before, a histogram of the target where its law is not known, and one
+matrix of second moments. Everything else is post-processing on matrices of a few dozen rows, independent of the
+number of rows. Proofs: ``docs/privacy/histogram.md``, ``docs/privacy/moments.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcate.accounting import Gaussian, Guarantee
+from dpcate.errors import ParameterError
+from dpcate.mechanisms import HistogramRelease, MomentRelease
+from dpcate.models.additive.basis import make_basis
+from dpcate.models.additive.columns import known_shares, release_shares
+from dpcate.models.additive.dependence import draw_codes, known_correlations
+from dpcate.models.additive.regression import RESIDUAL, MomentRegression
+from dpcate.models.additive.target import TargetLaw, release_target_law
+from dpcate.splitting import public_generator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcate.mechanisms import NoiseSource
+    from dpcate.models.function import AdditiveFunction
+    from dpcate.models.protocol import Budget, StageData
+
+__all__ = ["Additive"]
+
+N_MADE_UP = 3000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Additive:
+    """Additive regression from noisy normal equations with an empirical-Bayes posterior.
+
+    Parameters
+    ----------
+    columns_share, target_share, count_share
+        Shares of the stage's mu^2 for the histogram of columns, for that of the target, and for the number of rows;
+        each is spent only where the stage needs it.
+    pairs
+        Whether products of two features' leading terms may be used.
+    """
+
+    columns_share: float = 0.2
+    target_share: float = 0.13
+    count_share: float = 0.02
+    pairs: bool = True
+
+    def __post_init__(self) -> None:
+        shares = self.columns_share, self.target_share, self.count_share
+        if not all(0.0 < share < 1.0 for share in shares) or not sum(shares) < 1.0:
+            raise ParameterError(f"the shares of Additive must be positive and sum to less than 1; got {shares}.")
+
+    def fit(
+        self,
+        data: StageData,
+        *,
+        budget: Budget,
+        noise: NoiseSource,
+        released: Mapping[str, AdditiveFunction],
+    ) -> AdditiveFunction:
+        """Return the posterior mean as a released function.
+
+        Privacy
+        -------
+        All releases together are Gaussian(budget.mu)-private. The caller must ensure that a row's codes, target and
+        loading depend on that row alone. Proofs: ``docs/privacy/histogram.md``, ``docs/privacy/moments.md``.
+        """
+        known = known_shares(data.columns, released)
+        law = _known_law(data, released)
+        mus = self._split(data, budget.mu, n_new=sum(share is None for share in known), with_target=law is None)
+        MomentRelease(dimension=2, mu=mus["moments"], neighbours=budget.neighbours)  # refuses too small a budget
+        n_rows = _count(data, mus["count"], budget, noise)
+        shares = release_shares(data, known, mu=mus["columns"], budget=budget, noise=noise)
+        if law is None:
+            law = release_target_law(data, mu=mus["target"], budget=budget, noise=noise)
+        correlations = known_correlations(data.columns, released)
+        basis = make_basis(data.columns, shares, correlations if self.pairs else None, n_features=data.n_features)
+        regression = MomentRegression(
+            data=data,
+            made_up=draw_codes(basis.columns, correlations, N_MADE_UP, public_generator()),
+            law=law,
+            n_rows=n_rows,
+            mu=mus["moments"],
+            neighbours=budget.neighbours,
+        )
+        guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
+        return regression.fit(basis, noise, guarantee)
+
+    def _split(self, data: StageData, mu: float, *, n_new: int, with_target: bool) -> dict[str, float]:
+        """Return the mu of each release; their squares sum to mu^2."""
+        shares = {
+            "columns": self.columns_share * n_new / len(data.columns),
+            "target": self.target_share if with_target else 0.0,
+            "count": self.count_share if data.n_rows is None else 0.0,
+        }
+        shares["moments"] = 1.0 - sum(shares.values())
+        return {name: mu * math.sqrt(share) for name, share in shares.items()}
+
+
+def _known_law(data: StageData, released: Mapping[str, AdditiveFunction]) -> TargetLaw | None:
+    """Return the target's law where it is public or was released before."""
+    if data.kind == "probability":
+        return TargetLaw.of_probability()
+    if data.residual_of is None or data.residual_of not in released:
+        return None
+    document = released[data.residual_of].details.get(RESIDUAL)
+    return None if document is None else TargetLaw.from_dict(document)
+
+
+def _count(data: StageData, mu: float, budget: Budget, noise: NoiseSource) -> float:
+    """Return the number of rows: public, or a noisy count."""
+    if data.n_rows is not None:
+        return float(max(data.n_rows, 1))
+    release = HistogramRelease(n_cells=(1,), mu=mu, neighbours=budget.neighbours)
+    noisy = release.release([np.zeros(len(data.target), dtype=np.int64)], noise)[0][0]
+    return max(float(noisy), release.noise_scale, 1.0)

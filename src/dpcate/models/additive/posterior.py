@@ -1,0 +1,122 @@
+"""From noisy equations to coefficients with their error: empirical Bayes with the whole noise law.
+
+z = G theta + sampling noise + privacy noise on z + (error of G) theta. All four parts have known laws given one scale
+per group of coefficients; the scales maximise the marginal likelihood of z under a weak prior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcate.models.additive.gram import Gram
+
+__all__ = ["Posterior", "Prior", "solve"]
+
+SCALE_MEAN, SCALE_SD = -2.5, 3.0
+"""Prior of the log of a group's scale, around and beyond what the design assumes."""
+
+_BOUNDS = (-12.0, 3.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """Prior variances: ``sizes * exp(log scale of the group)``.
+
+    Parameters
+    ----------
+    sizes
+        Prior variance of each coefficient at scale one.
+    groups
+        Group of each coefficient; group 0 (the intercept, a treatment term) keeps its size, so it is hardly shrunk.
+    """
+
+    sizes: NDArray[np.float64]
+    groups: NDArray[np.int64]
+
+    def variances(self, log_scales: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance of each coefficient."""
+        variances: NDArray[np.float64] = self.sizes * np.exp(np.append(0.0, log_scales))[self.groups]
+        return variances
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """Coefficients with their covariance, and the log scales that were found."""
+
+    mean: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    log_scales: NDArray[np.float64]
+
+
+class _Evidence:
+    """Negative log marginal likelihood of z as a function of the log scales, with its gradient."""
+
+    def __init__(
+        self, z: NDArray[np.float64], z_noise: NDArray[np.float64], gram: Gram, sampling: float, prior: Prior
+    ) -> None:
+        self.z, self.gram, self.prior = z, gram, prior
+        self.fixed = sampling * gram.matrix + np.diag(z_noise**2)
+        self.free = prior.groups == 0
+        plain = z / np.diagonal(gram.matrix)
+        self.plain = np.minimum(prior.sizes, plain**2)[self.free]
+
+    def law(self, log_scales: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return prior variances and the covariance of z."""
+        variances = self.prior.variances(log_scales)
+        sizes = variances.copy()
+        sizes[self.free] = self.plain
+        G = self.gram.matrix
+        return variances, (G * variances) @ G + self.fixed + np.diag(self.gram.variance @ sizes)
+
+    def __call__(self, log_scales: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        variances, covariance = self.law(log_scales)
+        factor = cho_factor(covariance, lower=True)
+        solved = cho_solve(factor, self.z)
+        inverse = cho_solve(factor, np.eye(len(self.z)))
+        G = self.gram.matrix
+        each = np.einsum("ij,ij->j", G, inverse @ G) - (G @ solved) ** 2
+        each += self.gram.variance @ (np.diagonal(inverse) - solved**2)
+        by_group = np.bincount(self.prior.groups, 0.5 * variances * each, minlength=len(log_scales) + 1)[1:]
+        away = (log_scales - SCALE_MEAN) / SCALE_SD
+        value = 0.5 * self.z @ solved + np.log(np.diagonal(factor[0])).sum() + 0.5 * away @ away
+        return float(value), by_group + away / SCALE_SD
+
+
+def solve(
+    z: NDArray[np.float64], z_noise: NDArray[np.float64], gram: Gram, *, sampling: float, prior: Prior
+) -> Posterior:
+    """Return the posterior of the coefficients.
+
+    Parameters
+    ----------
+    z, z_noise
+        Noisy right-hand side and the standard deviation of its privacy noise.
+    gram
+        Estimated Gram matrix.
+    sampling
+        Residual variance: sampling noise has covariance ``sampling * G``.
+    prior
+        Prior variances.
+    """
+    evidence = _Evidence(z, z_noise, gram, sampling, prior)
+    n_scales = int(prior.groups.max())  # group 0 has no scale of its own
+    found = minimize(
+        evidence,
+        np.full(n_scales, SCALE_MEAN),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[_BOUNDS] * n_scales,
+        options={"maxiter": 60},
+    )
+    variances, covariance = evidence.law(found.x)
+    crossing = variances[:, None] * gram.matrix
+    gain = cho_solve(cho_factor(covariance), crossing.T).T
+    return Posterior(gain @ z, np.diag(variances) - gain @ crossing.T, found.x)

@@ -1,0 +1,173 @@
+"""One regression on noisy moments: plan the weights, release, solve, assemble.
+
+Only :meth:`Equations.release` reads rows, once. What comes before it uses public facts and earlier releases; what comes
+after is post-processing. Proof: ``docs/privacy/moments.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcate.mechanisms import MomentRelease
+from dpcate.models.additive.assembly import assemble
+from dpcate.models.additive.dependence import CORRELATIONS, correlations_of
+from dpcate.models.additive.design import plan_weights
+from dpcate.models.additive.equations import TARGET_WEIGHT, Equations, Layout
+from dpcate.models.additive.gram import estimate_gram
+from dpcate.models.additive.posterior import Prior, solve
+from dpcate.models.additive.target import clip_at
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcate.accounting import Guarantee, Neighbours
+    from dpcate.mechanisms import NoiseSource
+    from dpcate.models.additive.basis import Basis
+    from dpcate.models.additive.target import TargetLaw
+    from dpcate.models.function import AdditiveFunction
+    from dpcate.models.protocol import StageData
+
+__all__ = ["RESIDUAL", "MomentRegression"]
+
+RESIDUAL = "residual_law"
+SMALLEST_WEIGHT = 0.03
+"""Functions that the plan gives less than this multiple of the largest weight are left out."""
+
+TREATMENT_SIGNAL = 2.0
+"""Prior variance of a treatment's term, in variances of the target: hardly any shrinkage."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MomentRegression:
+    """A stage whose columns' and target's laws are known and whose moments are not yet released.
+
+    Parameters
+    ----------
+    data
+        The rows; private.
+    made_up
+        Codes of made-up rows that follow the released laws of the columns.
+    law
+        Released law of the target, or of the residual that it is made of.
+    n_rows
+        Number of rows, public or noisy.
+    mu, neighbours
+        What the release of the moments may cost.
+    """
+
+    data: StageData
+    made_up: NDArray[np.uint16]
+    law: TargetLaw
+    n_rows: float
+    mu: float
+    neighbours: Neighbours
+
+    @cached_property
+    def target(self) -> TargetLaw:
+        """The target's own law: wider than the residual's where the stage says so."""
+        if self.data.residual_of is None or self.data.residual_spread is None:
+            return self.law
+        return self.law.scaled(math.sqrt(float(self.data.residual_spread(self.made_up).mean())))
+
+    @cached_property
+    def clip(self) -> float:
+        """Where the target is clipped around its centre."""
+        half_range = (self.data.high - self.data.low) / 2
+        if self.data.kind == "probability":
+            return half_range
+        n_terms = 1 + 6 * len(self.data.columns)
+        return clip_at(self.target, mu=self.mu, n_rows=self.n_rows, n_terms=n_terms, half_range=half_range)
+
+    @cached_property
+    def attenuation(self) -> float:
+        """How much of an effect the clipping leaves."""
+        return self.target.attenuation(self.clip)
+
+    @cached_property
+    def sampling(self) -> float:
+        """Variance of the clipped target, corrected for the attenuation."""
+        return self.target.clipped_variance(self.clip) / self.attenuation**2
+
+    def prior(self, basis: Basis) -> Prior:
+        """Return prior variances in the target's units: a leading term may explain ``data.signal`` of the variance."""
+        variance = self.target.scale**2
+        sizes, groups = self.data.signal * variance * basis.sizes, basis.groups
+        sizes[0] = self.data.intercept_signal * variance
+        treatment = (groups > self.data.n_features) & (basis.orders == 0)
+        sizes[treatment], groups[treatment] = TREATMENT_SIGNAL * variance, 0
+        return Prior(sizes, groups)
+
+    def plan(self, basis: Basis) -> tuple[Basis, NDArray[np.float64]]:
+        """Return the functions that are worth their noise, and their weights."""
+        level = self.n_rows * float(self.data.loading_variance(self.made_up).mean())
+        reach = math.sqrt(float((self.data.reach(self.made_up) ** 2).mean()))
+        per_row = (1 + TARGET_WEIGHT**2) / TARGET_WEIGHT * reach * self.clip
+        distance = 1.0 if self.neighbours == "replace" else 0.5
+        noise = distance * (per_row / (self.attenuation * self.mu * level)) ** 2
+        prior = self.prior(basis).sizes
+        weights = plan_weights(prior, self.sampling / level, noise)
+        kept = (weights >= SMALLEST_WEIGHT) | (basis.orders <= 0)
+        weights = plan_weights(prior[kept], self.sampling / level, noise)
+        return basis.keep(kept), np.maximum(weights, SMALLEST_WEIGHT)
+
+    def layout(self, basis: Basis) -> Layout:
+        """Return where everything goes in a row's vector."""
+        basis, weights = self.plan(basis)
+        squared = self.data.reach(self.made_up) ** 2 * basis.squared_norms(self.made_up, weights)
+        return Layout(basis, weights, math.sqrt(float(squared.mean())), self.target.centre, self.clip)
+
+    def fit(self, basis: Basis, noise: NoiseSource, guarantee: Guarantee) -> AdditiveFunction:
+        """Release the moments and return the posterior mean as a function.
+
+        Privacy
+        -------
+        One release of moments at the cost Gaussian(mu). Proof: ``docs/privacy/moments.md``.
+        """
+        layout = self.layout(basis)
+        basis = layout.basis
+        mechanism = MomentRelease(dimension=basis.n_terms + 1, mu=self.mu, neighbours=self.neighbours)
+        equations = Equations.release(layout, self.data, mechanism, noise)
+        factor = layout.shortening(self.made_up, self.data.reach(self.made_up)) ** 2
+        weight = factor * self.data.loading_variance(self.made_up)
+        functions = basis.matrix(self.made_up)
+        shape = (functions * weight[:, None]).T @ functions / len(functions)
+        n_rows = _effective_rows(equations, shape, layout, self.n_rows)
+        gram = estimate_gram(equations, n_rows * shape, n_rows * float(weight.mean()), basis.orders)
+        posterior = solve(
+            equations.z / self.attenuation,
+            equations.z_noise / self.attenuation,
+            gram,
+            sampling=self.sampling,
+            prior=self.prior(basis),
+        )
+        left = self._residual(equations, gram.matrix, posterior.mean, n_rows * float(factor.mean()))
+        details: dict[str, Any] = {RESIDUAL: left.to_dict(), "clip": self.clip, "n_terms": basis.n_terms}
+        if self.data.loading is None:
+            details[CORRELATIONS] = correlations_of(self.data.columns, basis, gram.matrix)
+        return assemble(self.data, layout, posterior, guarantee, details)
+
+    def _residual(
+        self, equations: Equations, gram: NDArray[np.float64], mean: NDArray[np.float64], n_rows: float
+    ) -> TargetLaw:
+        """Return the law of what is left: total minus explained, trusted as far as its noise allows."""
+        total = n_rows * self.target.clipped_variance(self.clip)
+        explained = 2 * mean @ equations.z - mean @ gram @ mean
+        left = float(np.clip((equations.squares - explained) / total, 0.1, 1.0))
+        trust = 1.0 / (1.0 + (equations.squares_noise / total / 0.25) ** 2)
+        return self.target.scaled(math.sqrt(trust * left + (1 - trust) * 0.6))
+
+
+def _effective_rows(equations: Equations, shape: NDArray[np.float64], layout: Layout, n_rows: float) -> float:
+    """Return the number of rows behind the moments: the public one unless the noisy trace clearly contradicts it."""
+    squared = layout.weights**2
+    per_row = float(squared @ np.diagonal(shape))
+    seen = float(squared @ np.diagonal(equations.gram)) / per_row
+    noise = float(np.sqrt(((squared * np.diagonal(equations.gram_noise)) ** 2).sum())) / per_row
+    if abs(seen - n_rows) <= 3.0 * noise:
+        return n_rows
+    return float(np.clip(seen, max(0.02 * n_rows, 1.0), 2.0 * n_rows))

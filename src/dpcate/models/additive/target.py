@@ -1,0 +1,110 @@
+"""What is known of the target's distribution before the moments are released, and how far to clip it.
+
+Noise on the moments is proportional to the clipping bound, signal to the share of it that clipping leaves. The law
+comes from a released histogram; nothing here reads rows but :func:`release_target_law`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcate.mechanisms import HistogramRelease
+from dpcate.models.additive.density import smooth_shares
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from dpcate.mechanisms import NoiseSource
+    from dpcate.models.protocol import Budget, StageData
+
+__all__ = ["TargetLaw", "clip_at", "release_target_law"]
+
+N_CELLS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class TargetLaw:
+    """A distribution on points: what the target looks like around its centre.
+
+    Parameters
+    ----------
+    centre
+        Its mean.
+    deviations, shares
+        Distances from the centre, and how likely each is.
+    """
+
+    centre: float
+    deviations: NDArray[np.float64]
+    shares: NDArray[np.float64]
+
+    @property
+    def scale(self) -> float:
+        """Standard deviation."""
+        return float(np.sqrt(self.shares @ self.deviations**2))
+
+    def attenuation(self, reach: float) -> float:
+        """Return the factor by which clipping at ``reach`` shrinks an effect: E[u clip(u)] / E[u^2].
+
+        For normal u this is the share of u that is not clipped (Stein's identity); for two points it is exact too.
+        """
+        clipped = np.clip(self.deviations, -reach, reach)
+        return float(self.shares @ (self.deviations * clipped) / (self.shares @ self.deviations**2))
+
+    def clipped_variance(self, reach: float) -> float:
+        """Return E[clip(u)^2]."""
+        return float(self.shares @ np.clip(self.deviations, -reach, reach) ** 2)
+
+    def scaled(self, factor: float) -> TargetLaw:
+        """Return the law of what is left after a model explained all but ``factor`` of the standard deviation."""
+        return TargetLaw(0.0, self.deviations * factor, self.shares)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {"centre": self.centre, "deviations": self.deviations.tolist(), "shares": self.shares.tolist()}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> TargetLaw:
+        """Return the law that :meth:`to_dict` described."""
+        return cls(float(document["centre"]), np.array(document["deviations"]), np.array(document["shares"]))
+
+    @classmethod
+    def of_probability(cls) -> TargetLaw:
+        """Return the law of a yes/no target of which nothing is known: 0 or 1, evenly."""
+        return cls(0.5, np.array([-0.5, 0.5]), np.array([0.5, 0.5]))
+
+
+def release_target_law(data: StageData, *, mu: float, budget: Budget, noise: NoiseSource) -> TargetLaw:
+    """Return the target's law from a noisy histogram over its bounds.
+
+    Privacy
+    -------
+    Releases a histogram of the target that costs Gaussian(mu). Proof: ``docs/privacy/histogram.md``.
+    """
+    release = HistogramRelease(n_cells=(N_CELLS,), mu=mu, neighbours=budget.neighbours)
+    edges = np.linspace(data.low, data.high, N_CELLS + 1)
+    cells = np.searchsorted(edges[1:-1], data.target, side="right")
+    noisy = release.release([cells], noise)[0]
+    unseen = min(0.5 * release.noise_scale / max(float(noisy.sum()), 1.0), 0.5)
+    shares = smooth_shares(noisy, release.noise_scale, spread=unseen)
+    middles = (edges[1:] + edges[:-1]) / 2
+    centre = float(shares @ middles)
+    return TargetLaw(centre, middles - centre, shares)
+
+
+def clip_at(law: TargetLaw, *, mu: float, n_rows: float, n_terms: int, half_range: float) -> float:
+    """Return where to clip: near one standard deviation while noise wins, further out the more the budget allows."""
+    strength = mu * n_rows / math.sqrt(n_terms)
+    factor = LEAST_CLIP + CLIP_SLOPE * math.log(max(strength / CLIP_AT, 1.0))
+    return float(min(factor * law.scale, half_range))
+
+
+LEAST_CLIP = 1.1
+CLIP_SLOPE = 0.3
+CLIP_AT = 100.0
