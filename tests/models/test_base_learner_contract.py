@@ -37,6 +37,7 @@ def make_stage(n_rows=300, **changes):
         low=-1.0,
         high=2.0,
         n_rows=n_rows,
+        n_features=len(COLUMNS),
     )
     return replace(data, **changes)
 
@@ -63,7 +64,10 @@ STAGES = {
     "loading of zero": make_stage(loading=np.zeros(300), loading_bound=0.9),
     "probability": make_probability_stage(np.arange(300) % 3 == 0),
     "one class": make_probability_stage(np.ones(300)),
-    "one column": make_stage(columns=COLUMNS[:1], codes=make_stage().codes[:, :1]),
+    "one column": make_stage(columns=COLUMNS[:1], codes=make_stage().codes[:, :1], n_features=1),
+    "one category": make_stage(columns=COLUMNS[2:], codes=make_stage().codes[:, 2:], n_features=1),
+    "one level only": make_stage(columns=COLUMNS[2:], codes=np.ones((300, 1), dtype=np.uint16), n_features=1),
+    "treatment alone": make_stage(columns=COLUMNS[2:], codes=make_stage().codes[:, 2:], n_features=0),
 }
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcate.accounting import Gaussian, Guarantee, check_neighbours
+from dpcate.errors import ParameterError
 from dpcate.mechanisms.discrete_gaussian import DiscreteGaussian
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ROW_LIMIT", "MomentRelease", "rows_to_grid"]
 
 ROW_LIMIT = 2**15
-"""Longest integer row. Products stay below 2^30, so 2^23 rows add up exactly in float64 and 2^33 in int64."""
+"""Longest integer row. Products stay below 2^30, so 2^23 rows add up exactly in float64 and 2^32 in int64."""
 
 _CHUNK = 2**14
 """Rows per exact matrix product: any number up to 2^23 gives the same integers; this one stays in cache."""
@@ -35,17 +36,18 @@ _CHUNK = 2**14
 def rows_to_grid(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Map rows of norm at most one (the caller's unit) to whole numbers of norm at most ROW_LIMIT, in place.
 
-    Entries are scaled and truncated toward zero; not-a-number counts as zero. A row whose whole numbers are still too
-    long, whatever the caller did, is set to zero: the bound holds without exception.
+    Entries are scaled and truncated toward zero. A row whose whole numbers are still too long, or that holds
+    something that is not a number, is set to zero, whatever the caller did: the bound holds without exception.
 
     Examples
     --------
     >>> rows_to_grid(np.array([[0.6, -0.8], [3.0, 4.0], [np.nan, 0.0]])).tolist()
     [[19660.0, -26214.0], [0.0, 0.0], [0.0, 0.0]]
     """
-    rows *= ROW_LIMIT
-    np.trunc(rows, out=rows)
-    lengths = np.einsum("ij,ij->i", rows, rows)  # exact below 2^53; beyond it, far too long in any case
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows *= ROW_LIMIT
+        np.trunc(rows, out=rows)
+        lengths = np.einsum("ij,ij->i", rows, rows)  # exact below 2^53; beyond it, far too long in any case
     bad = ~(lengths <= ROW_LIMIT**2)
     if bad.any():
         rows[bad] = 0.0
@@ -79,6 +81,8 @@ class MomentRelease:
 
     def __post_init__(self) -> None:
         check_neighbours(self.neighbours)
+        if not isinstance(self.dimension, int) or self.dimension < 1:
+            raise ParameterError(f"`dimension` must be a positive integer; got {self.dimension}.")
         self._mechanisms()  # refuses a budget too small for exact noise
 
     @property
@@ -109,6 +113,8 @@ class MomentRelease:
         """
         total = np.zeros((self.dimension, self.dimension), dtype=np.int64)
         for batch in batches:
+            if batch.ndim != 2 or batch.shape[1] != self.dimension:
+                raise ParameterError(f"a batch must have {self.dimension} columns; got {batch.shape[1:]}.")
             for start in range(0, len(batch), _CHUNK):
                 rows = rows_to_grid(batch[start : start + _CHUNK])
                 total += (rows.T @ rows).astype(np.int64)  # exact: whole numbers, sums below 2^53

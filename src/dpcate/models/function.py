@@ -20,7 +20,7 @@ from dpcate.schema import column_from_dict, column_to_dict
 from dpcate.tables import n_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,21 +31,65 @@ __all__ = ["AdditiveFunction", "Product"]
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A term of two columns: ``left[code of first] * right[code of second]``."""
+    """A term of two columns: ``left[code of first] * right[code of second] - mean``.
+
+    Parameters
+    ----------
+    first, second
+        The columns.
+    left, right
+        One factor per code of each.
+    mean
+        Released mean of the product, so that the term averages zero.
+    """
 
     first: int
     second: int
     left: NDArray[np.float64]
     right: NDArray[np.float64]
+    mean: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("left", "right"):
+            object.__setattr__(self, name, _frozen(getattr(self, name)))
 
     def values(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return the term for each row of ``codes``."""
         product: NDArray[np.float64] = self.left[codes[:, self.first]] * self.right[codes[:, self.second]]
-        return product
+        return product - self.mean
 
-    def reach(self) -> float:
-        """Return the largest absolute value of the term."""
-        return float(np.abs(self.left).max() * np.abs(self.right).max())
+    def extremes(self) -> tuple[float, float]:
+        """Return the smallest and largest value of the term."""
+        corners = np.outer([self.left.min(), self.left.max()], [self.right.min(), self.right.max()]) - self.mean
+        return float(corners.min()), float(corners.max())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return {
+            "columns": [self.first, self.second],
+            "left": pack_runs(self.left),
+            "right": pack_runs(self.right),
+            "mean": self.mean,
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], sizes: Sequence[int]) -> Product:
+        """Return the term that :meth:`to_dict` described, for columns with this many codes."""
+        first, second = (int(column) for column in document["columns"])
+        term = cls(
+            first, second, unpack_runs(document["left"]), unpack_runs(document["right"]), float(document["mean"])
+        )
+        inside = 0 <= first < len(sizes) and 0 <= second < len(sizes)
+        if not inside or (len(term.left), len(term.right)) != (sizes[first], sizes[second]):
+            raise DocumentError("the products of a saved model do not fit its columns; the file is damaged.")
+        return term
+
+
+def _frozen(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a copy that nobody can write to: a stage that runs later must not be able to put rows in here."""
+    copy = np.array(values, dtype=np.float64)
+    copy.flags.writeable = False
+    return copy
 
 
 Link = Literal["identity", "logistic"]
@@ -72,7 +116,7 @@ class AdditiveFunction:
     low, high
         Predictions are clipped to this range.
     products
-        Terms of two columns each, averaging zero if the columns are independent.
+        Terms of two columns each, averaging zero as far as released numbers tell.
     details
         Further released numbers that the fitting model reports (noise scales, residual scale, ...); JSON values.
     """
@@ -90,10 +134,7 @@ class AdditiveFunction:
 
     def __post_init__(self) -> None:
         for name in ("tables", "shares"):
-            frozen = tuple(np.array(values, dtype=np.float64) for values in getattr(self, name))
-            for values in frozen:
-                values.flags.writeable = False  # a stage that runs later must not be able to write rows in here
-            object.__setattr__(self, name, frozen)
+            object.__setattr__(self, name, tuple(_frozen(values) for values in getattr(self, name)))
 
     def centred(self) -> AdditiveFunction:
         """Return the same function with each term averaging zero under its shares and the intercept adjusted."""
@@ -117,9 +158,9 @@ class AdditiveFunction:
 
     def extremes(self) -> tuple[float, float]:
         """Return the smallest and largest value that the function can take on any input: free post-processing."""
-        pairs = sum(product.reach() for product in self.products)
-        low = self.intercept + sum(float(table.min()) for table in self.tables) - pairs
-        high = self.intercept + sum(float(table.max()) for table in self.tables) + pairs
+        pairs = [product.extremes() for product in self.products]
+        low = self.intercept + sum(float(table.min()) for table in self.tables) + sum(pair[0] for pair in pairs)
+        high = self.intercept + sum(float(table.max()) for table in self.tables) + sum(pair[1] for pair in pairs)
         if self.link == "logistic":
             low, high = (float(value) for value in logistic(np.array([low, high])))
         return float(np.clip(low, self.low, self.high)), float(np.clip(high, self.low, self.high))
@@ -139,10 +180,7 @@ class AdditiveFunction:
             "intercept": self.intercept,
             "tables": [pack_runs(table) for table in self.tables],
             "shares": [pack_runs(share) for share in self.shares],
-            "products": [
-                {"columns": [p.first, p.second], "left": pack_runs(p.left), "right": pack_runs(p.right)}
-                for p in self.products
-            ],
+            "products": [product.to_dict() for product in self.products],
             "link": self.link,
             "bounds": bounds,
             "details": dict(self.details),
@@ -164,15 +202,7 @@ class AdditiveFunction:
             intercept=float(document["intercept"]),
             tables=tables,
             shares=shares,
-            products=tuple(
-                Product(
-                    int(item["columns"][0]),
-                    int(item["columns"][1]),
-                    unpack_runs(item["left"]),
-                    unpack_runs(item["right"]),
-                )
-                for item in document["products"]
-            ),
+            products=tuple(Product.from_dict(product, sizes) for product in document["products"]),
             guarantee_=Guarantee.from_dict(document["guarantee"]),
             link=document["link"],
             low=-np.inf if low is None else float(low),

@@ -8,7 +8,7 @@ composes what the models *report*, and refuses a run that reports more than was 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -99,6 +99,15 @@ class StageData:
     residual_spread: RowLaw | None = None
     signal: float = 0.4
     intercept_signal: float = 0.2
+
+    def cleaned(self) -> StageData:
+        """Return the rows with targets and loadings inside their bounds, whatever the caller passed."""
+        middle = (self.low + self.high) / 2
+        target = np.clip(np.where(np.isnan(self.target), middle, self.target), self.low, self.high)
+        loading = self.loading
+        if loading is not None:
+            loading = np.clip(np.where(np.isnan(loading), 0.0, loading), -self.loading_bound, self.loading_bound)
+        return replace(self, target=target, loading=loading)
 
     def reach(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return the largest absolute loading that a row with these inputs can have."""

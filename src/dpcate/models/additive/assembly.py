@@ -11,32 +11,45 @@ from dpcate.models.function import AdditiveFunction, Product
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from dpcate.accounting import Guarantee
-    from dpcate.models.additive.equations import Layout
-    from dpcate.models.additive.posterior import Posterior
+    from dpcate.models.additive.basis import Basis
     from dpcate.models.protocol import StageData
 
 __all__ = ["assemble"]
 
 
 def assemble(
-    data: StageData, layout: Layout, posterior: Posterior, guarantee: Guarantee, details: Mapping[str, Any]
+    data: StageData,
+    basis: Basis,
+    mean: NDArray[np.float64],
+    *,
+    centre: float,
+    guarantee: Guarantee,
+    details: Mapping[str, Any],
 ) -> AdditiveFunction:
     """Return the posterior mean as a function of codes; only the public description of ``data`` is read."""
-    basis, mean, at = layout.basis, posterior.mean, 1
+    at = 1
     tables = []
     for column in basis.columns:
         own = mean[at : at + len(column.values)]
         tables.append(own @ column.values if len(own) else np.zeros(len(column.shares)))
         at += len(own)
     products = tuple(
-        Product(first, second, mean[at + k] * basis.columns[first].leading, basis.columns[second].leading)
+        Product(
+            first,
+            second,
+            mean[at + k] * basis.columns[first].leading,
+            basis.columns[second].leading,
+            float(mean[at + k] * basis.product_means[k]),
+        )
         for k, (first, second) in enumerate(basis.pairs)
     )
     bounded = data.loading is None
     return AdditiveFunction(
         columns=data.columns,
-        intercept=float(mean[0] - mean[at:] @ basis.product_means) + (layout.centre if bounded else 0.0),
+        intercept=float(mean[0]) + centre,
         tables=tuple(tables),
         shares=tuple(column.shares for column in basis.columns),
         products=products,

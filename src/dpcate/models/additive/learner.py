@@ -19,7 +19,8 @@ from dpcate.mechanisms import HistogramRelease, MomentRelease
 from dpcate.models.additive.basis import make_basis
 from dpcate.models.additive.columns import known_shares, release_shares
 from dpcate.models.additive.dependence import draw_codes, known_correlations
-from dpcate.models.additive.regression import RESIDUAL, MomentRegression
+from dpcate.models.additive.regression import MomentRegression
+from dpcate.models.additive.rounds import RESIDUAL, fit_rounds
 from dpcate.models.additive.target import TargetLaw, release_target_law
 from dpcate.splitting import public_generator
 
@@ -44,6 +45,8 @@ class Additive:
     columns_share, target_share, count_share
         Shares of the stage's mu^2 for the histogram of columns, for that of the target, and for the number of rows;
         each is spent only where the stage needs it.
+    rounds
+        Shares of the moments' budget, one per round; they sum to one.
     pairs
         Whether products of two features' leading terms may be used.
     """
@@ -51,12 +54,15 @@ class Additive:
     columns_share: float = 0.2
     target_share: float = 0.13
     count_share: float = 0.02
+    rounds: tuple[float, ...] = (0.5, 0.5)
     pairs: bool = True
 
     def __post_init__(self) -> None:
         shares = self.columns_share, self.target_share, self.count_share
         if not all(0.0 < share < 1.0 for share in shares) or not sum(shares) < 1.0:
             raise ParameterError(f"the shares of Additive must be positive and sum to less than 1; got {shares}.")
+        if not self.rounds or not all(share > 0.0 for share in self.rounds) or not math.isclose(sum(self.rounds), 1.0):
+            raise ParameterError(f"`rounds` must be positive shares that sum to 1; got {self.rounds}.")
 
     def fit(
         self,
@@ -73,6 +79,7 @@ class Additive:
         All releases together are Gaussian(budget.mu)-private. The caller must ensure that a row's codes, target and
         loading depend on that row alone. Proofs: ``docs/privacy/histogram.md``, ``docs/privacy/moments.md``.
         """
+        data = data.cleaned()
         known = known_shares(data.columns, released)
         law = _known_law(data, released)
         mus = self._split(data, budget.mu, n_new=sum(share is None for share in known), with_target=law is None)
@@ -83,7 +90,7 @@ class Additive:
             law = release_target_law(data, mu=mus["target"], budget=budget, noise=noise)
         correlations = known_correlations(data.columns, released)
         basis = make_basis(data.columns, shares, correlations if self.pairs else None, n_features=data.n_features)
-        regression = MomentRegression(
+        stage = MomentRegression(
             data=data,
             made_up=draw_codes(basis.columns, correlations, N_MADE_UP, public_generator()),
             law=law,
@@ -92,7 +99,8 @@ class Additive:
             neighbours=budget.neighbours,
         )
         guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
-        return regression.fit(basis, noise, guarantee)
+        rounds = (1.0,) if data.kind == "probability" else self.rounds
+        return fit_rounds(stage, basis, noise, guarantee, shares=rounds)
 
     def _split(self, data: StageData, mu: float, *, n_new: int, with_target: bool) -> dict[str, float]:
         """Return the mu of each release; their squares sum to mu^2."""

@@ -60,10 +60,10 @@ class _Evidence:
     """Negative log marginal likelihood of z as a function of the log scales, with its gradient."""
 
     def __init__(
-        self, z: NDArray[np.float64], z_noise: NDArray[np.float64], gram: Gram, sampling: float, prior: Prior
+        self, z: NDArray[np.float64], noise: NDArray[np.float64], gram: Gram, sampling: float, prior: Prior
     ) -> None:
         self.z, self.gram, self.prior = z, gram, prior
-        self.fixed = sampling * gram.matrix + np.diag(z_noise**2)
+        self.fixed = sampling * gram.matrix + noise
         self.free = prior.groups == 0
         plain = z / np.diagonal(gram.matrix)
         self.plain = np.minimum(prior.sizes, plain**2)[self.free]
@@ -91,14 +91,14 @@ class _Evidence:
 
 
 def solve(
-    z: NDArray[np.float64], z_noise: NDArray[np.float64], gram: Gram, *, sampling: float, prior: Prior
+    z: NDArray[np.float64], noise: NDArray[np.float64], gram: Gram, *, sampling: float, prior: Prior
 ) -> Posterior:
     """Return the posterior of the coefficients.
 
     Parameters
     ----------
-    z, z_noise
-        Noisy right-hand side and the standard deviation of its privacy noise.
+    z, noise
+        Noisy right-hand side and the covariance of its privacy noise.
     gram
         Estimated Gram matrix.
     sampling
@@ -106,17 +106,18 @@ def solve(
     prior
         Prior variances.
     """
-    evidence = _Evidence(z, z_noise, gram, sampling, prior)
-    n_scales = int(prior.groups.max())  # group 0 has no scale of its own
-    found = minimize(
-        evidence,
-        np.full(n_scales, SCALE_MEAN),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[_BOUNDS] * n_scales,
-        options={"maxiter": 60},
-    )
-    variances, covariance = evidence.law(found.x)
+    evidence = _Evidence(z, noise, gram, sampling, prior)
+    log_scales = np.full(int(prior.groups.max()), SCALE_MEAN)  # group 0 has no scale of its own
+    if len(log_scales) > 0:
+        log_scales = minimize(
+            evidence,
+            log_scales,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[_BOUNDS] * len(log_scales),
+            options={"maxiter": 60},
+        ).x
+    variances, covariance = evidence.law(log_scales)
     crossing = variances[:, None] * gram.matrix
     gain = cho_solve(cho_factor(covariance), crossing.T).T
-    return Posterior(gain @ z, np.diag(variances) - gain @ crossing.T, found.x)
+    return Posterior(gain @ z, np.diag(variances) - gain @ crossing.T, log_scales)

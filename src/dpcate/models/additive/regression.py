@@ -1,4 +1,4 @@
-"""One regression on noisy moments: plan the weights, release, solve, assemble.
+"""One release of noisy moments: plan the weights, release, and say what was seen.
 
 Only :meth:`Equations.release` reads rows, once. What comes before it uses public facts and earlier releases; what comes
 after is post-processing. Proof: ``docs/privacy/moments.md``.
@@ -9,32 +9,29 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcate.mechanisms import MomentRelease
-from dpcate.models.additive.assembly import assemble
-from dpcate.models.additive.dependence import CORRELATIONS, correlations_of
 from dpcate.models.additive.design import plan_weights
 from dpcate.models.additive.equations import TARGET_WEIGHT, Equations, Layout
 from dpcate.models.additive.gram import estimate_gram
-from dpcate.models.additive.posterior import Prior, solve
+from dpcate.models.additive.posterior import Prior
 from dpcate.models.additive.target import clip_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpcate.accounting import Guarantee, Neighbours
+    from dpcate.accounting import Neighbours
     from dpcate.mechanisms import NoiseSource
     from dpcate.models.additive.basis import Basis
+    from dpcate.models.additive.gram import Gram
     from dpcate.models.additive.target import TargetLaw
-    from dpcate.models.function import AdditiveFunction
     from dpcate.models.protocol import StageData
 
-__all__ = ["RESIDUAL", "MomentRegression"]
+__all__ = ["MomentRegression", "Observation"]
 
-RESIDUAL = "residual_law"
 SMALLEST_WEIGHT = 0.03
 """Functions that the plan gives less than this multiple of the largest weight are left out."""
 
@@ -102,34 +99,30 @@ class MomentRegression:
         sizes[treatment], groups[treatment] = TREATMENT_SIGNAL * variance, 0
         return Prior(sizes, groups)
 
-    def plan(self, basis: Basis) -> tuple[Basis, NDArray[np.float64]]:
-        """Return the functions that are worth their noise, and their weights."""
+    def plan(self, prior: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights of functions with these prior variances."""
         level = self.n_rows * float(self.data.loading_variance(self.made_up).mean())
         reach = math.sqrt(float((self.data.reach(self.made_up) ** 2).mean()))
         per_row = (1 + TARGET_WEIGHT**2) / TARGET_WEIGHT * reach * self.clip
         distance = 1.0 if self.neighbours == "replace" else 0.5
         noise = distance * (per_row / (self.attenuation * self.mu * level)) ** 2
-        prior = self.prior(basis).sizes
-        weights = plan_weights(prior, self.sampling / level, noise)
-        kept = (weights >= SMALLEST_WEIGHT) | (basis.orders <= 0)
-        weights = plan_weights(prior[kept], self.sampling / level, noise)
-        return basis.keep(kept), np.maximum(weights, SMALLEST_WEIGHT)
+        return plan_weights(prior, self.sampling / level, noise)
 
-    def layout(self, basis: Basis) -> Layout:
-        """Return where everything goes in a row's vector."""
-        basis, weights = self.plan(basis)
-        squared = self.data.reach(self.made_up) ** 2 * basis.squared_norms(self.made_up, weights)
-        return Layout(basis, weights, math.sqrt(float(squared.mean())), self.target.centre, self.clip)
+    def worthwhile(self, basis: Basis) -> Basis:
+        """Return the functions that are worth their noise."""
+        weights = self.plan(self.prior(basis).sizes)
+        return basis.keep((weights >= SMALLEST_WEIGHT) | (basis.orders <= 0))
 
-    def fit(self, basis: Basis, noise: NoiseSource, guarantee: Guarantee) -> AdditiveFunction:
-        """Release the moments and return the posterior mean as a function.
+    def observe(self, basis: Basis, sizes: NDArray[np.float64], noise: NoiseSource) -> Observation:
+        """Release the moments with weights planned for coefficients of these prior variances.
 
         Privacy
         -------
         One release of moments at the cost Gaussian(mu). Proof: ``docs/privacy/moments.md``.
         """
-        layout = self.layout(basis)
-        basis = layout.basis
+        weights = np.maximum(self.plan(sizes), SMALLEST_WEIGHT)
+        squared = self.data.reach(self.made_up) ** 2 * basis.squared_norms(self.made_up, weights)
+        layout = Layout(basis, weights, math.sqrt(float(squared.mean())), self.target.centre, self.clip)
         mechanism = MomentRelease(dimension=basis.n_terms + 1, mu=self.mu, neighbours=self.neighbours)
         equations = Equations.release(layout, self.data, mechanism, noise)
         factor = layout.shortening(self.made_up, self.data.reach(self.made_up)) ** 2
@@ -138,28 +131,36 @@ class MomentRegression:
         shape = (functions * weight[:, None]).T @ functions / len(functions)
         n_rows = _effective_rows(equations, shape, layout, self.n_rows)
         gram = estimate_gram(equations, n_rows * shape, n_rows * float(weight.mean()), basis.orders)
-        posterior = solve(
-            equations.z / self.attenuation,
-            equations.z_noise / self.attenuation,
-            gram,
-            sampling=self.sampling,
-            prior=self.prior(basis),
+        return Observation(
+            z=equations.z / self.attenuation,
+            z_noise=equations.z_noise / self.attenuation,
+            gram=gram,
+            mean_square=equations.squares / (n_rows * float(factor.mean())),
+            mean_square_noise=equations.squares_noise / (n_rows * float(factor.mean())),
+            attenuation=self.attenuation,
+            n_rows=n_rows * float(factor.mean()),
         )
-        left = self._residual(equations, gram.matrix, posterior.mean, n_rows * float(factor.mean()))
-        details: dict[str, Any] = {RESIDUAL: left.to_dict(), "clip": self.clip, "n_terms": basis.n_terms}
-        if self.data.loading is None:
-            details[CORRELATIONS] = correlations_of(self.data.columns, basis, gram.matrix)
-        return assemble(self.data, layout, posterior, guarantee, details)
 
-    def _residual(
-        self, equations: Equations, gram: NDArray[np.float64], mean: NDArray[np.float64], n_rows: float
-    ) -> TargetLaw:
+    def residual(self, seen: Observation, mean: NDArray[np.float64]) -> TargetLaw:
         """Return the law of what is left: total minus explained, trusted as far as its noise allows."""
-        total = n_rows * self.target.clipped_variance(self.clip)
-        explained = 2 * mean @ equations.z - mean @ gram @ mean
-        left = float(np.clip((equations.squares - explained) / total, 0.1, 1.0))
-        trust = 1.0 / (1.0 + (equations.squares_noise / total / 0.25) ** 2)
+        total = self.target.clipped_variance(self.clip)
+        explained = (2 * seen.attenuation * mean @ seen.z - mean @ seen.gram.matrix @ mean) / seen.n_rows
+        left = float(np.clip((seen.mean_square - explained) / total, 0.1, 1.0))
+        trust = 1.0 / (1.0 + (seen.mean_square_noise / total / 0.25) ** 2)
         return self.target.scaled(math.sqrt(trust * left + (1 - trust) * 0.6))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What one release of moments says: z = G theta up to noise, and the target's mean square."""
+
+    z: NDArray[np.float64]
+    z_noise: NDArray[np.float64]
+    gram: Gram
+    mean_square: float
+    mean_square_noise: float
+    attenuation: float
+    n_rows: float
 
 
 def _effective_rows(equations: Equations, shape: NDArray[np.float64], layout: Layout, n_rows: float) -> float:

@@ -7,7 +7,7 @@ all boosting steps. Proof: ``docs/privacy/ebm.md``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -98,7 +98,7 @@ class Ebm:
         """
         mu_bins, mu_range, mu_sums = self._split(data, budget.mu)
         self._sums(data, 1.0, mu_sums, budget)  # refuses what cannot be paid for before any noise is drawn
-        data = _cleaned(data)
+        data = data.cleaned()
         bins = release_bins(data, max_bins=self.max_bins, mu=mu_bins, budget=budget, noise=noise)
         held = TargetRange.public(data)
         if mu_range > 0.0:
@@ -154,16 +154,6 @@ class Ebm:
         """
         sensitivity = 2.0 if budget.neighbours == "replace" else 1.0
         return self.leaves * sensitivity * n_inputs / mu * math.sqrt(self.rounds * self.learning_rate / 2)
-
-
-def _cleaned(data: StageData) -> StageData:
-    """Return the rows with targets and loadings inside their bounds, whatever the caller passed."""
-    middle = (data.low + data.high) / 2
-    target = np.clip(np.where(np.isnan(data.target), middle, data.target), data.low, data.high)
-    loading = data.loading
-    if loading is not None:
-        loading = np.clip(np.where(np.isnan(loading), 0.0, loading), -data.loading_bound, data.loading_bound)
-    return replace(data, target=target, loading=loading)
 
 
 def _n_rows(data: StageData, bins: Sequence[ColumnBins]) -> float | None:

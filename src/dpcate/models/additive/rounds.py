@@ -1,0 +1,102 @@
+"""Rounds of moments: each looks at what the earlier ones left unexplained.
+
+The error of a noisy Gram matrix is multiplied by the coefficients that it is applied to, and noise grows with the
+clipped size of the target. On residuals both are smaller, and weight can go where the earlier rounds left doubt. The
+rounds share the stage's budget; sampling noise is common to both, so they are combined before it is accounted for.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcate.models.additive.assembly import assemble
+from dpcate.models.additive.dependence import CORRELATIONS, correlations_of
+from dpcate.models.additive.gram import Gram
+from dpcate.models.additive.posterior import solve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from dpcate.accounting import Guarantee
+    from dpcate.mechanisms import NoiseSource
+    from dpcate.models.additive.basis import Basis
+    from dpcate.models.additive.posterior import Posterior, Prior
+    from dpcate.models.additive.regression import MomentRegression, Observation
+    from dpcate.models.additive.target import TargetLaw
+    from dpcate.models.function import AdditiveFunction
+
+__all__ = ["RESIDUAL", "fit_rounds"]
+
+RESIDUAL = "residual_law"
+
+
+def fit_rounds(
+    stage: MomentRegression, basis: Basis, noise: NoiseSource, guarantee: Guarantee, *, shares: Sequence[float]
+) -> AdditiveFunction:
+    """Return the released function after as many rounds as there are ``shares``, which sum to one.
+
+    Privacy
+    -------
+    One release of moments per round; their squared mu sum to that of ``stage``. Proof: ``docs/privacy/moments.md``.
+    """
+    now = replace(stage, mu=stage.mu * math.sqrt(shares[0]))
+    centre = now.target.centre if stage.data.loading is None else 0.0
+    basis = now.worthwhile(basis)
+    prior = now.prior(basis)
+    seen = now.observe(basis, prior.sizes, noise)
+    posterior = solve(seen.z, np.diag(seen.z_noise**2), seen.gram, sampling=now.sampling, prior=prior)
+    law = now.residual(seen, posterior.mean)
+    rounds = [_Round(seen, np.zeros(basis.n_terms))]
+    for share in shares[1:]:
+        start = assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details={})
+        now = _on_residuals(stage, start, law, math.sqrt(share))
+        seen = now.observe(basis, np.diagonal(posterior.covariance), noise)
+        law = now.residual(seen, np.zeros(basis.n_terms))
+        rounds.append(_Round(seen, posterior.mean))
+        posterior = _combined(rounds, posterior, now.sampling, prior)
+    details: dict[str, Any] = {RESIDUAL: law.to_dict(), "n_terms": basis.n_terms}
+    if stage.data.loading is None:
+        details[CORRELATIONS] = correlations_of(stage.data.columns, basis, rounds[0].seen.gram.matrix)
+    return assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details=details)
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """What a round saw, and the coefficients whose function had been subtracted from the targets."""
+
+    seen: Observation
+    start: NDArray[np.float64]
+
+
+def _on_residuals(stage: MomentRegression, start: AdditiveFunction, law: TargetLaw, share: float) -> MomentRegression:
+    """Return the stage with the function so far subtracted from every row's target, row by row."""
+    data = stage.data
+    explained = start.score(data.codes)
+    target = data.target - (explained if data.loading is None else data.loading * explained)
+    return replace(stage, data=replace(data, target=target, residual_of=None), law=law, mu=stage.mu * share)
+
+
+def _combined(rounds: Sequence[_Round], posterior: Posterior, sampling: float, prior: Prior) -> Posterior:
+    """Return the posterior from all rounds.
+
+    Each round sees G (theta - start) up to its own privacy noise and the error of its G times what was left to explain;
+    sampling noise is the same in all of them and enters once, afterwards.
+    """
+    doubt = np.diagonal(posterior.covariance)
+    level = rounds[0].seen.gram.matrix
+    precision, weighted = np.zeros_like(level), np.zeros(len(doubt))
+    for one in rounds:
+        gram = one.seen.gram
+        noise = one.seen.z_noise**2 + gram.variance @ ((posterior.mean - one.start) ** 2 + doubt)
+        scaled = gram.matrix / noise
+        precision += scaled @ gram.matrix
+        weighted += scaled @ (one.seen.z + gram.matrix @ one.start)
+    inverse = np.linalg.inv(precision)
+    known = Gram(level, np.zeros_like(level))
+    return solve(level @ (inverse @ weighted), level @ inverse @ level, known, sampling=sampling, prior=prior)

@@ -1,0 +1,189 @@
+import numpy as np
+import pytest
+
+from dpcate.models.additive import basis as basis_module
+from dpcate.models.additive.basis import (
+    MOST_LEVELS,
+    PAIR,
+    RARE_SHARE,
+    Basis,
+    make_basis,
+    make_column_basis,
+    single_leading,
+)
+from dpcate.models.additive.density import category_shares, smooth_shares
+from dpcate.schema import Category, Number
+from dpcate.tables import GRID
+
+AGE, INCOME, SEX = Number("age", 0, 1), Number("income", 0, 9), Category("sex", ["f", "m"])
+TOWN = Category("town", [f"t{i}" for i in range(500)])
+
+
+def number_shares(inside=None, other=0.0):
+    inside = np.ones(GRID) if inside is None else inside
+    return np.concatenate([[other], (1 - other) * inside / inside.sum()])
+
+
+SKEWED = np.exp(-np.arange(GRID) / 150)
+BELL = np.exp(-((np.arange(GRID) - 500) ** 2) / 2 / 90**2) + 1e-4
+NUMBERS = {
+    "even": number_shares(),
+    "skewed": number_shares(SKEWED),
+    "bell": number_shares(BELL),
+    "often missing": number_shares(SKEWED, other=0.3),
+    "two lumps": number_shares(np.where(np.isin(np.arange(GRID), [10, 900]), 1.0, 1e-9)),
+}
+
+
+def make(correlation=0.2, **changes):
+    shares = [NUMBERS["skewed"], NUMBERS["often missing"], np.array([0.5 * RARE_SHARE, 0.6, 0.4 - 0.5 * RARE_SHARE])]
+    correlations = np.full((3, 3), correlation)
+    return make_basis((AGE, INCOME, SEX), shares, **{"correlations": correlations, "n_features": 3, **changes})
+
+
+def random_codes(n_rows=200, sizes=(GRID + 1, GRID + 1, 3), seed=0):
+    generator = np.random.default_rng(seed)
+    return np.asfortranarray(np.column_stack([generator.integers(0, size, n_rows) for size in sizes]), dtype=np.uint16)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_the_functions_of_a_number_are_orthonormal_among_rows_that_have_one(name):
+    shares = NUMBERS[name]
+    column = make_column_basis(AGE, shares)
+    curves = column.values[column.orders <= basis_module.N_CURVES]
+    known = shares[1:] / shares[1:].sum()
+    assert (curves[:, 1:] * known) @ curves[:, 1:].T == pytest.approx(np.eye(len(curves)), abs=1e-8)
+    assert curves[:, 1:] @ known == pytest.approx(np.zeros(len(curves)), abs=1e-8)
+    assert not curves[:, 0].any(), "a missing value has no place on the curve"
+
+
+def test_a_number_that_is_often_missing_gets_an_indicator_of_unit_variance_apart_from_the_curves():
+    shares = NUMBERS["often missing"]
+    with_it, without = make_column_basis(AGE, shares), make_column_basis(AGE, NUMBERS["skewed"])
+    assert len(with_it.values) == len(without.values) + 1
+    indicator = with_it.values[-1]
+    assert indicator @ shares == pytest.approx(0.0, abs=1e-12)
+    assert indicator**2 @ shares == pytest.approx(1.0)
+    assert (with_it.values[:-1] * shares) @ indicator == pytest.approx(np.zeros(len(without.values)), abs=1e-8)
+
+
+def test_the_leading_function_of_a_number_is_a_straight_line():
+    slope = np.diff(make_column_basis(AGE, NUMBERS["bell"]).leading[1:])
+    assert slope == pytest.approx(np.full(GRID - 1, slope[0]))
+    assert slope[0] > 0
+
+
+def test_curves_that_a_lumpy_distribution_cannot_tell_apart_are_left_out():
+    """On two points every odd cosine of the rank is the straight line again."""
+    orders = make_column_basis(AGE, NUMBERS["two lumps"]).orders
+    assert orders[0] == 0
+    assert not set(orders[1:]) & {1, 3, 5}
+
+
+@pytest.mark.parametrize("where", [0, 1, 512, GRID])
+def test_released_shares_with_nearly_all_rows_at_one_code_give_a_finite_basis(where):
+    counts = np.zeros(64)
+    counts[min(where // 16, 63)] = 1e6
+    inside = np.repeat(smooth_shares(counts, 1e-5), GRID // 64)
+    other = 1 - 1e-9 if where == 0 else 0.0
+    column = make_column_basis(AGE, number_shares(inside, other))
+    assert np.isfinite(column.values).all()
+    assert (column.sizes > 0).all()
+
+
+def test_the_levels_of_a_category_get_centred_indicators_of_unit_variance_but_the_most_common():
+    shares = np.array([0.001, 0.5, 0.3, 0.199])
+    column = make_column_basis(Category("c", list("abc")), shares)
+    assert len(column.values) == 2
+    assert column.values @ shares == pytest.approx([0, 0], abs=1e-12)
+    assert column.values**2 @ shares == pytest.approx([1, 1])
+    assert [np.argmax(values) for values in column.values] == [2, 3]
+    assert (column.orders == 0).all()
+
+
+def test_rare_levels_are_pooled_by_their_noisy_share():
+    shares = np.full(501, 0.3 * RARE_SHARE)
+    shares[[3, 7]] = [0.2, 0.1]
+    shares[0] = 1 - shares[1:].sum()
+    column = make_column_basis(TOWN, shares)
+    assert len(column.values) == 3, "two levels of their own, one function for all others, none for the most common"
+    rare = np.setdiff1d(np.arange(501), [0, 3, 7])
+    assert len(np.unique(column.values[-1][rare])) == 1
+    assert column.values[-1][rare[0]] > 0 > column.values[-1][3]
+
+
+def test_five_hundred_levels_from_noise_alone_stay_few_functions():
+    noisy = np.random.default_rng(0).normal(scale=40.0, size=501) + 40.0
+    column = make_column_basis(TOWN, category_shares(noisy, 40.0))
+    assert len(column.values) <= MOST_LEVELS + 1
+    assert np.isfinite(column.values).all()
+    assert column.sizes.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("shares", [[1.0, 0.0], [0.0, 1.0], [0.5 * RARE_SHARE, 1 - 0.5 * RARE_SHARE]])
+def test_a_category_with_one_level_has_no_function(shares):
+    assert make_column_basis(Category("c", ["a"]), np.array(shares)).values.shape == (0, 2)
+
+
+def test_the_matrix_is_what_the_tables_say_entry_by_entry():
+    basis, codes = make(), random_codes()
+    weights = np.random.default_rng(1).uniform(0.1, 1, basis.n_terms)
+    matrix = basis.matrix(codes, weights)
+    for i in (0, 5, 77):
+        row = [1.0]
+        for j, column in enumerate(basis.columns):
+            row += [values[codes[i, j]] for values in column.values]
+        for (first, second), mean in zip(basis.pairs, basis.product_means, strict=True):
+            left, right = basis.columns[first].leading, basis.columns[second].leading
+            row.append(left[codes[i, first]] * right[codes[i, second]] - mean)
+        assert matrix[i] == pytest.approx(np.array(row) * weights, rel=1e-12)
+    assert basis.matrix(codes) * weights == pytest.approx(matrix, rel=1e-12)
+
+
+def test_squared_norms_are_those_of_the_matrix():
+    basis, codes = make(), random_codes()
+    weights = np.random.default_rng(2).uniform(0.1, 1, basis.n_terms)
+    assert basis.squared_norms(codes, weights) == pytest.approx((basis.matrix(codes, weights) ** 2).sum(axis=1))
+
+
+def test_a_row_has_the_same_bits_alone_and_in_any_company():
+    basis, codes = make(), random_codes(1000)
+    weights = np.random.default_rng(3).uniform(0.1, 1, basis.n_terms)
+    matrix, norms = basis.matrix(codes, weights), basis.squared_norms(codes, weights)
+    for part in (slice(3, 4), slice(500, 777), slice(None, None, -1)):
+        assert np.array_equal(basis.matrix(codes[part], weights), matrix[part])
+        assert np.array_equal(basis.squared_norms(codes[part], weights), norms[part])
+
+
+def test_products_are_made_of_features_with_one_leading_function_where_correlations_are_known():
+    assert make().pairs == ((0, 1), (0, 2), (1, 2))
+    assert make().product_means == pytest.approx([0.2] * 3)
+    assert make(n_features=2).pairs == ((0, 1),), "the treatment is no feature"
+    assert make(correlations=None).pairs == ()
+
+
+def test_groups_orders_and_sizes_line_up_with_the_columns_of_the_matrix():
+    basis = make()
+    assert len(basis.groups) == len(basis.orders) == len(basis.sizes) == basis.n_terms
+    assert basis.groups[0] == 0
+    assert basis.orders[0] == -1
+    assert (basis.orders[-3:] == PAIR).all()
+    assert basis.groups[-1] == len(basis.columns) + 1
+    assert basis.sizes[basis.orders == PAIR].sum() == pytest.approx(basis_module.PAIR_SIZE)
+
+
+def test_keeping_some_coefficients_keeps_their_columns_of_the_matrix():
+    basis, codes = make(), random_codes()
+    chosen = basis.orders <= 1
+    chosen[-2] = True
+    kept = basis.keep(chosen)
+    assert kept.n_terms == chosen.sum()
+    assert np.array_equal(kept.matrix(codes), basis.matrix(codes)[:, chosen])
+    assert np.array_equal(kept.groups, basis.groups[chosen])
+    assert kept.pairs == ((0, 2),)
+
+
+def test_columns_without_exactly_one_leading_function_have_no_products():
+    columns = [make_column_basis(Category("c", list("abc")), np.array([0.001, 0.333, 0.333, 0.333]))]
+    assert single_leading(columns) == []
+    assert Basis(tuple(columns), (), np.zeros(0)).n_terms == 3
