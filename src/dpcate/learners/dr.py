@@ -52,7 +52,7 @@ class DRLearner(AdjustedLearner):
                 residual_spread=score.spread,
                 signal=0.02,
                 intercept_signal=0.5,
-                weight=0.5,
+                weight=0.6,
                 share=0.5,
             ),
         )

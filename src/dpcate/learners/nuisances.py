@@ -40,7 +40,7 @@ class Propensity:
             return ()
         return (
             Stage(
-                name="propensity", target=_arm, bounds=_unit, kind="probability", signal=0.16, weight=0.2, share=0.25
+                name="propensity", target=_arm, bounds=_unit, kind="probability", signal=0.16, weight=0.18, share=0.25
             ),
         )
 
@@ -75,7 +75,7 @@ def outcome_bounds(schema: Schema, released: Released) -> tuple[float, float]:  
     return schema.outcome.low, schema.outcome.high
 
 
-def outcome_stage(*, with_treatment: bool, weight: float = 0.3, share: float = 0.25) -> Stage:
+def outcome_stage(*, with_treatment: bool, weight: float = 0.22, share: float = 0.25) -> Stage:
     """Return the outcome regression: on the features (eta), or on treatment and features (mu of the paper)."""
     return Stage(
         name="outcome",

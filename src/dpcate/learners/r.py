@@ -54,7 +54,7 @@ class RLearner(AdjustedLearner):
                 residual_of="outcome",
                 signal=0.1,
                 intercept_signal=2.0,
-                weight=0.5,
+                weight=0.6,
                 share=0.5,
             ),
         )

@@ -32,7 +32,7 @@ MOST_LEVELS = 40
 MOST_PAIRED = 12
 """With more columns than this no products are considered: their number grows with the square."""
 
-CURVE_SIZE, CURVE_DECAY, PAIR_SIZE = 0.5, 1.75, 0.5
+CURVE_SIZE, CURVE_DECAY, PAIR_SIZE = 0.5, 1.75, 0.35
 """Prior variances relative to a leading term's: CURVE_SIZE / k^(2 CURVE_DECAY) for the k-th curve, PAIR_SIZE for all
 products together."""
 

@@ -39,7 +39,7 @@ def smooth_shares(noisy: NDArray[np.float64], noise_scale: float, *, spread: flo
     """
     coefficients = dct(noisy, norm="ortho")
     energy = np.maximum(coefficients[1:] ** 2, 1e-300)
-    coefficients[1:] *= np.maximum(0.0, 1.0 - 2.0 * noise_scale**2 / energy)
+    coefficients[1:] *= np.maximum(0.0, energy - 2.0 * noise_scale**2) / energy
     total = max(float(noisy.sum()), noise_scale)
     return _normalised(project_to_simplex(idct(coefficients, norm="ortho"), total), spread)
 

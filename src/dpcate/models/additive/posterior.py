@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Posterior", "Prior", "solve"]
 
-SCALE_MEAN, SCALE_SD = -2.5, 3.0
+SCALE_MEAN, SCALE_SD = -4.0, 4.0
 """Prior of the log of a group's scale, around and beyond what the design assumes."""
 
 _BOUNDS = (-12.0, 3.0)
@@ -115,7 +115,7 @@ def solve(
             jac=True,
             method="L-BFGS-B",
             bounds=[_BOUNDS] * len(log_scales),
-            options={"maxiter": 60},
+            options={"maxiter": 60, "ftol": 1e-14, "gtol": 1e-8},
         ).x
     variances, covariance = evidence.law(log_scales)
     crossing = variances[:, None] * gram.matrix

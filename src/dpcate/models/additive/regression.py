@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MomentRegression", "Observation"]
 
-SMALLEST_WEIGHT = 0.03
+SMALLEST_WEIGHT = 0.06
 """Functions that the plan gives less than this multiple of the largest weight are left out."""
 
 TREATMENT_SIGNAL = 2.0

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TargetLaw", "clip_at", "release_target_law"]
 
-N_CELLS = 32
+N_CELLS, POINTS_PER_CELL = 32, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,16 @@ def release_target_law(data: StageData, *, mu: float, budget: Budget, noise: Noi
     noisy = release.release([cells], noise)[0]
     unseen = min(0.5 * release.noise_scale / max(float(noisy.sum()), 1.0), 0.5)
     shares = smooth_shares(noisy, release.noise_scale, spread=unseen)
-    middles = (edges[1:] + edges[:-1]) / 2
-    centre = float(shares @ middles)
-    return TargetLaw(centre, middles - centre, shares)
+    return _spread_within_cells(edges, shares)
+
+
+def _spread_within_cells(edges: NDArray[np.float64], shares: NDArray[np.float64]) -> TargetLaw:
+    """Return the law with each cell's share spread evenly over it: inside a cell nothing is known."""
+    inside = (np.arange(POINTS_PER_CELL) + 0.5) / POINTS_PER_CELL
+    points = (edges[:-1, None] + np.diff(edges)[:, None] * inside).ravel()
+    each = np.repeat(shares / POINTS_PER_CELL, POINTS_PER_CELL)
+    centre = float(each @ points)
+    return TargetLaw(centre, points - centre, each)
 
 
 def clip_at(law: TargetLaw, *, mu: float, n_rows: float, n_terms: int, half_range: float) -> float:

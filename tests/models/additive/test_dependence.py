@@ -1,0 +1,81 @@
+import json
+
+import numpy as np
+import pytest
+
+from dpcate.accounting import Gaussian, Guarantee
+from dpcate.models import AdditiveFunction
+from dpcate.models.additive.basis import make_basis
+from dpcate.models.additive.dependence import CORRELATIONS, correlations_of, draw_codes, known_correlations
+from dpcate.schema import Category, Number
+from dpcate.tables import GRID
+
+COLUMNS = (Number("age", 0, 1), Category("sex", ["f", "m"]), Number("income", 0, 1), Category("town", list("abc")))
+RISING = np.append(0.0, np.arange(1, GRID + 1) / (GRID * (GRID + 1) / 2))
+SHARES = [
+    RISING,
+    np.array([0.0, 0.7, 0.3]),
+    np.append(0.1, np.full(GRID, 0.9 / GRID)),
+    np.array([0.01, 0.33, 0.33, 0.33]),
+]
+BASIS = make_basis(COLUMNS, SHARES, None, n_features=4)
+TRUTH = np.array([[1, 0.6, -0.4, 0], [0.6, 1, 0, 0], [-0.4, 0, 1, 0], [0, 0, 0, 1.0]])
+
+
+def drawn(correlations, n_rows=40_000):
+    return draw_codes(BASIS.columns, correlations, n_rows, np.random.default_rng(0))
+
+
+def leading(codes):
+    return np.column_stack([BASIS.columns[j].leading[codes[:, j]] for j in range(3)])
+
+
+@pytest.mark.parametrize("correlations", [None, TRUTH])
+def test_made_up_rows_follow_the_released_shares(correlations):
+    codes = drawn(correlations)
+    for j, share in enumerate(SHARES):
+        seen = np.bincount(codes[:, j], minlength=len(share)) / len(codes)
+        assert np.abs(np.cumsum(seen) - np.cumsum(share)).max() < 0.015
+
+
+def test_made_up_rows_are_independent_unless_correlations_are_known():
+    assert np.corrcoef(leading(drawn(None)).T) == pytest.approx(np.eye(3), abs=0.03)
+    seen = np.corrcoef(leading(drawn(TRUTH)).T)
+    assert 0.3 < seen[0, 1] < 0.65
+    assert -0.5 < seen[0, 2] < -0.25
+    assert abs(seen[1, 2]) < 0.05
+
+
+def test_correlations_are_read_off_a_gram_matrix_and_survive_json():
+    codes = drawn(TRUTH)
+    functions = BASIS.matrix(codes)
+    document = json.loads(json.dumps(correlations_of(COLUMNS, BASIS, functions.T @ functions)))
+    assert document["columns"] == ["age", "sex", "income"], "a category with three levels has no single leading term"
+    assert np.array(document["matrix"]) == pytest.approx(np.corrcoef(leading(codes).T), abs=0.02)
+
+
+def model(details):
+    return AdditiveFunction(
+        columns=COLUMNS,
+        intercept=0.0,
+        tables=tuple(np.zeros(len(share)) for share in SHARES),
+        shares=tuple(SHARES),
+        guarantee_=Guarantee(Gaussian(1.0), "replace"),
+        details=details,
+    )
+
+
+def test_known_correlations_are_matched_by_name_and_zero_elsewhere():
+    document = {"columns": ["income", "age"], "matrix": [[1.0, -0.4], [-0.4, 1.0]]}
+    found = known_correlations(COLUMNS, {"outcome": model({}), "propensity": model({CORRELATIONS: document})})
+    expected = np.eye(4)
+    expected[0, 2] = expected[2, 0] = -0.4
+    assert np.array_equal(found, expected)
+    assert known_correlations(COLUMNS, {"outcome": model({})}) is None
+
+
+def test_correlations_that_no_distribution_has_still_give_rows():
+    impossible = np.array([[1, 0.95, -0.95, 0], [0.95, 1, 0.95, 0], [-0.95, 0.95, 1, 0], [0, 0, 0, 1.0]])
+    codes = drawn(impossible, 100)
+    assert codes.shape == (100, 4)
+    assert all(codes[:, j].max() < len(share) for j, share in enumerate(SHARES))

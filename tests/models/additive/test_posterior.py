@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+from dpcate.models.additive.gram import Gram
+from dpcate.models.additive.posterior import SCALE_MEAN, Prior, _Evidence, solve
+
+GROUPS = np.array([0, 1, 1, 1, 2, 2, 0])
+SIZES = np.array([0.5, 1.0, 0.4, 0.1, 1.0, 0.3, 2.0])
+N_ROWS, SAMPLING = 500.0, 1.3
+
+
+def make(seed=0, *, noise=20.0, gram_noise=15.0, coefficients=None):
+    generator = np.random.default_rng(seed)
+    root = generator.normal(size=(len(SIZES), len(SIZES))) / 6 + np.eye(len(SIZES))
+    G = N_ROWS * root @ root.T
+    theta = generator.normal(size=len(SIZES)) * np.sqrt(SIZES) * 0.5 if coefficients is None else coefficients
+    covariance = noise**2 * np.diag(generator.uniform(0.5, 2.0, len(SIZES)))
+    z = G @ theta + np.linalg.cholesky(covariance + SAMPLING * G) @ generator.normal(size=len(SIZES))
+    return theta, (z, covariance, Gram(G, np.full(G.shape, gram_noise**2))), Prior(SIZES, GROUPS)
+
+
+def solved(seed=0, **changes):
+    theta, (z, covariance, gram), prior = make(seed, **changes)
+    return theta, solve(z, covariance, gram, sampling=SAMPLING, prior=prior)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("log_scales", [[-2.0, -1.0], [SCALE_MEAN, SCALE_MEAN], [1.0, -8.0]])
+def test_the_gradient_of_the_evidence_is_that_of_finite_differences(seed, log_scales):
+    _, (z, covariance, gram), prior = make(seed)
+    evidence = _Evidence(z, covariance, gram, SAMPLING, prior)
+    at, step = np.array(log_scales), 1e-5
+    _, gradient = evidence(at)
+    moved = [(evidence(at + step * unit)[0] - evidence(at - step * unit)[0]) / (2 * step) for unit in np.eye(len(at))]
+    assert gradient == pytest.approx(moved, rel=1e-5, abs=1e-6)
+
+
+def test_without_noise_the_mean_is_least_squares():
+    _, (z, covariance, gram), prior = make(noise=1e-4, gram_noise=0.0)
+    found = solve(z, covariance, gram, sampling=1e-8, prior=prior)
+    assert found.mean == pytest.approx(np.linalg.solve(gram.matrix, z), rel=1e-4)
+
+
+def test_a_group_without_signal_shrinks_to_nearly_nothing_and_others_do_not():
+    theta = np.array([0.5, 1.0, 0.5, 0.2, 0.0, 0.0, -1.0])
+    found = [solved(seed, coefficients=theta, gram_noise=0.0)[1] for seed in range(8)]
+    mean = np.array([posterior.mean for posterior in found])
+    assert np.abs(mean[:, 1] - 1.0).mean() < 0.15
+    assert np.abs(mean[:, 4]).mean() < 0.06
+    assert np.abs(mean[:, 6] + 1.0).mean() < 0.15
+    assert np.mean([posterior.log_scales[1] for posterior in found]) < np.mean(
+        [posterior.log_scales[0] for posterior in found]
+    )
+
+
+def test_drowned_in_noise_the_mean_is_nearly_zero():
+    _, found = solved(noise=1e6)
+    assert np.abs(found.mean).max() < 0.05
+
+
+def test_noise_in_the_gram_matrix_widens_the_posterior():
+    _, exact = solved(gram_noise=0.0)
+    _, noisy = solved(gram_noise=150.0)
+    assert np.trace(noisy.covariance) > np.trace(exact.covariance)
+
+
+@pytest.mark.parametrize("noise", [1e-6, 1.0, 100.0, 1e8])
+def test_the_covariance_is_that_of_something_at_any_noise(noise):
+    _, found = solved(noise=noise)
+    assert np.isfinite(found.mean).all()
+    assert found.covariance == pytest.approx(found.covariance.T, abs=1e-9)
+    assert np.linalg.eigvalsh(found.covariance).min() > -1e-9
+
+
+def test_the_stated_error_is_about_the_error_when_the_prior_is_right():
+    """Squared error over stated variance: above one, because the scales are estimated from two or three coefficients."""
+    ratios = []
+    for seed in range(25):
+        theta, found = solved(seed, gram_noise=0.0)
+        inside = GROUPS > 0
+        ratios.append(((found.mean - theta)[inside] ** 2 / np.diagonal(found.covariance)[inside]).mean())
+    assert 0.6 < np.mean(ratios) < 2.2
+
+
+def test_without_any_group_there_is_nothing_to_search_and_still_a_posterior():
+    _, (z, covariance, gram), _ = make()
+    found = solve(z, covariance, gram, sampling=SAMPLING, prior=Prior(SIZES, np.zeros(len(SIZES), dtype=np.int64)))
+    assert len(found.log_scales) == 0
+    assert np.isfinite(found.mean).all()

@@ -1,0 +1,92 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from dpcate.mechanisms import SeededNoise
+from dpcate.models import Budget, StageData
+from dpcate.models.additive.target import N_CELLS, TargetLaw, clip_at, release_target_law
+from dpcate.schema import Number
+
+GRID = np.linspace(-8, 8, 4001)
+NORMAL = TargetLaw(0.0, 2.0 * GRID, np.exp(-(GRID**2) / 2) / np.exp(-(GRID**2) / 2).sum())
+BUDGET = Budget(mu=1.0, epsilon=1.0, delta=1e-5, neighbours="replace")
+
+
+def released(target, low, high, mu=100.0):
+    codes = np.ones((len(target), 1), dtype=np.uint16)
+    data = StageData(columns=(Number("x", 0, 1),), codes=codes, target=target, low=low, high=high, n_rows=len(target))
+    return release_target_law(data, mu=mu, budget=BUDGET, noise=SeededNoise(0))
+
+
+@pytest.mark.parametrize("reach", [0.3, 1.0, 2.5, 6.0])
+def test_clipping_a_normal_target_leaves_the_share_that_is_not_clipped(reach):
+    assert NORMAL.scale == pytest.approx(2.0, rel=1e-6)
+    assert NORMAL.attenuation(2.0 * reach) == pytest.approx(math.erf(reach / math.sqrt(2)), abs=1e-3)
+
+
+@pytest.mark.parametrize("reach", [0.1, 0.25, 0.5, 3.0])
+def test_clipping_two_points_is_exact(reach):
+    law = TargetLaw.of_probability()
+    assert law.attenuation(reach) == pytest.approx(min(reach, 0.5) / 0.5)
+    assert law.clipped_variance(reach) == pytest.approx(min(reach, 0.5) ** 2)
+    assert (law.centre, law.scale) == (0.5, 0.5)
+
+
+def test_clipping_beyond_all_deviations_changes_nothing():
+    assert NORMAL.attenuation(100.0) == pytest.approx(1.0)
+    assert NORMAL.clipped_variance(100.0) == pytest.approx(NORMAL.scale**2)
+
+
+def test_a_clipped_shift_is_attenuated_as_stated():
+    """What the attenuation is for: a small effect on u moves the mean of clip(u) by that share of it."""
+    generator = np.random.default_rng(0)
+    u, shift = generator.normal(scale=2.0, size=400_000), 0.1
+    moved = np.clip(u + shift, -2, 2).mean() - np.clip(u, -2, 2).mean()
+    assert moved / shift == pytest.approx(NORMAL.attenuation(2.0), abs=0.01)
+
+
+def clip(mu, n_rows=1000.0, half_range=1e9):
+    return clip_at(NORMAL, mu=mu, n_rows=n_rows, n_terms=20, half_range=half_range)
+
+
+def test_the_clip_grows_with_the_budget_and_stays_inside_the_bounds():
+    clips = [clip(mu) for mu in (1e-3, 0.1, 1.0, 10.0, 1e3)]
+    assert clips == sorted(clips)
+    assert clips[-1] > clips[0] > 0
+    assert clip(1.0, n_rows=1e6) > clip(1.0, n_rows=1e2)
+    assert clip(1e9, half_range=3.0) == 3.0
+
+
+def test_a_scaled_law_is_centred_and_narrower():
+    half = NORMAL.scaled(0.5)
+    assert half.scale == pytest.approx(1.0, rel=1e-6)
+    assert half.centre == 0.0
+
+
+def test_a_law_survives_json():
+    again = TargetLaw.from_dict(json.loads(json.dumps(NORMAL.to_dict())))
+    assert again.scale == NORMAL.scale
+    assert np.array_equal(again.deviations, NORMAL.deviations)
+
+
+@pytest.mark.parametrize(("centre", "spread"), [(0.0, 1.0), (4.0, 2.0), (-3.0, 0.7)])
+def test_a_generous_budget_finds_centre_and_scale(centre, spread):
+    law = released(np.random.default_rng(1).normal(centre, spread, 5000).clip(-10, 10), -10.0, 10.0)
+    assert law.centre == pytest.approx(centre, abs=0.1)
+    assert law.scale == pytest.approx(spread, rel=0.15)
+    assert law.shares.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("mu", [1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("n_rows", [0, 1, 50])
+def test_little_data_gives_a_law_with_positive_scale(mu, n_rows):
+    law = released(np.full(n_rows, 0.4), 0.0, 1.0, mu=mu)
+    assert 0 < law.scale <= 1
+    assert 0 <= law.centre <= 1
+
+
+def test_a_target_narrower_than_a_cell_is_not_taken_for_narrower_than_it_is():
+    law = released(np.random.default_rng(2).normal(0.51, 0.004, 5000), 0.0, 1.0)
+    assert law.scale > 0.25 / N_CELLS, "within a cell nothing is known: the scale is that of the cell at least"
