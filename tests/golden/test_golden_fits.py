@@ -1,7 +1,7 @@
 """Three seeded fits whose numbers are stored beside this file: any change of the method shows here.
 
-A change that is meant renews the numbers with ``python -m tests.golden.test_golden_fits``; the difference then stands in
-the commit. The tables are made up and the seeds void the guarantee, so the stored numbers say nothing of anybody.
+A change that is meant renews the numbers with ``python -m tests.golden.test_golden_fits``; the difference then stands
+in the commit. The tables are made up and the seeds void the guarantee, so the stored numbers say nothing of anybody.
 """
 
 import json

@@ -71,7 +71,15 @@ def test_rows_inside_the_unit_are_truncated_toward_zero_and_keep_all_else(row):
 
 
 @pytest.mark.parametrize(
-    "row", [[3.0, 4.0, 0.0], [0.9, 0.9, 0.0], [math.nan, 0.1, 0.1], [0.0, math.inf, 0.0], [1e308, -1e308, 1e308]]
+    "row",
+    [
+        [1.0, 2**-15, 0.0],
+        [3.0, 4.0, 0.0],
+        [0.9, 0.9, 0.0],
+        [math.nan, 0.1, 0.1],
+        [0.0, math.inf, 0.0],
+        [1e308, -1e308, 1e308],
+    ],
 )
 def test_rows_that_are_too_long_or_no_numbers_contribute_nothing(row):
     assert not summed(row).any()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcate.learners.released import Released
-    from dpcate.models import TargetKind
+    from dpcate.models import LoadingLaw, RowLaw, TargetKind
     from dpcate.schema import Feature, Schema
 
 __all__ = ["Stage"]
 
-Law = TypeVar("Law")
 RowFunction = Callable[["Rows", "Released"], "NDArray[np.float64]"]
+RowPair = Callable[["Rows", "Released"], "tuple[NDArray[np.float64], NDArray[np.float64]]"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class Stage:
     bounds: Callable[[Schema, Released], tuple[float, float]]
     loading: RowFunction | None = None
     loading_bound: Callable[[Schema, Released], float] | None = None
-    loading_law: Callable[[Rows, Released], tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
+    loading_law: RowPair | None = None
     residual_of: str | None = None
     residual_spread: RowFunction | None = None
     signal: float = 0.4
@@ -114,7 +114,7 @@ class Stage:
             kind=self.kind,
             n_rows=n_rows,
             n_features=len(schema.features),
-            loading_law=None if self.loading_law is None else _of_codes(self.loading_law, released),
+            loading_law=None if self.loading_law is None else _pair_of_codes(self.loading_law, released),
             residual_of=self.residual_of,
             residual_spread=None if self.residual_spread is None else _of_codes(self.residual_spread, released),
             signal=self.signal,
@@ -129,27 +129,45 @@ class Stage:
                     f"the transformation of stage {self.name!r} must return one number per row, for any rows that the "
                     "schema allows; it failed or returned another shape on made-up rows."
                 )
-        self.data(rows, schema, released, n_rows=None)
+        data = self.data(rows, schema, released, n_rows=None)
+        laws = [] if data.loading_law is None else [*data.loading_law(rows.codes)]
+        laws += [] if data.residual_spread is None else [data.residual_spread(rows.codes)]
+        if not all((np.isfinite(law) & (law > 0)).all() for law in laws):
+            raise TransformationError(
+                f"`loading_law` and `residual_spread` of stage {self.name!r} must give positive numbers, one per row."
+            )
 
 
-def _of_codes(law: Callable[[Rows, Released], Law], released: Released) -> Callable[[NDArray[np.uint16]], Law]:
-    """Return a law of rows as a function of encoded features."""
-    return lambda codes: law(Rows.of_features(codes), released)
+def _of_codes(law: RowFunction, released: Released) -> RowLaw:
+    """Return a law of rows as a function of encoded features; outcome and arm are out of its sight."""
+    return lambda codes: _values(law, Rows.of_features(codes), released)
 
 
-def _values(function: RowFunction, rows: Rows, released: Released) -> NDArray[np.float64]:
+def _pair_of_codes(law: RowPair, released: Released) -> LoadingLaw:
+    """Return a law with two values per row as a function of encoded features."""
+
+    def of_codes(codes: NDArray[np.uint16]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        both = _values(
+            lambda rows, released: np.stack(law(rows, released), axis=1), Rows.of_features(codes), released, 2
+        )
+        return both[:, 0], both[:, 1]
+
+    return of_codes
+
+
+def _values(function: RowFunction, rows: Rows, released: Released, *width: int) -> NDArray[np.float64]:
     """Return a row function's values; a row on which it fails counts as missing, so no row can stop a run."""
-    values = _attempt(function, rows, released)
+    values = _attempt(function, rows, released, *width)
     if values is not None:
         return values
-    values = np.full(len(rows), np.nan)
+    values = np.full((len(rows), *width), np.nan)
     for i in range(len(rows)):
-        alone = _attempt(function, rows[i : i + 1], released)
+        alone = _attempt(function, rows[i : i + 1], released, *width)
         values[i] = np.nan if alone is None else alone[0]
     return values
 
 
-def _attempt(function: RowFunction, rows: Rows, released: Released) -> NDArray[np.float64] | None:
+def _attempt(function: RowFunction, rows: Rows, released: Released, *width: int) -> NDArray[np.float64] | None:
     """Call a row function; None if it fails. What it says or warns of could quote a row and is dropped."""
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -157,4 +175,4 @@ def _attempt(function: RowFunction, rows: Rows, released: Released) -> NDArray[n
             values = np.asarray(function(rows, released), dtype=np.float64)
     except Exception:
         return None
-    return values if values.shape == (len(rows),) else None
+    return values if values.shape == (len(rows), *width) else None

@@ -111,13 +111,18 @@ class StageData:
 
     def reach(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return the largest absolute loading that a row with these inputs can have."""
-        return np.full(len(codes), self.loading_bound) if self.loading_law is None else self.loading_law(codes)[0]
+        if self.loading_law is None:
+            return np.full(len(codes), self.loading_bound)
+        reach = self.loading_law(codes)[0]
+        return np.where((reach > 0) & (reach < self.loading_bound), reach, self.loading_bound)
 
     def loading_variance(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return the expected squared loading of a row with these inputs."""
-        if self.loading_law is not None:
-            return self.loading_law(codes)[1]
-        return np.full(len(codes), 1.0 if self.loading is None else self.loading_bound**2 / 3)
+        guess = 1.0 if self.loading is None else self.loading_bound**2 / 3
+        if self.loading_law is None:
+            return np.full(len(codes), guess)
+        expected = self.loading_law(codes)[1]
+        return np.where((expected > 0) & (expected <= self.loading_bound**2), expected, guess)
 
 
 @runtime_checkable

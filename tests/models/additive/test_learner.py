@@ -7,8 +7,7 @@ import pytest
 
 from dpcate import DRLearner, RLearner, Schema, SLearner, load
 from dpcate.accounting import Gaussian
-from dpcate.errors import ParameterError
-from dpcate.mechanisms import SeededNoise, SystemNoise
+from dpcate.mechanisms import SeededNoise
 from dpcate.models import Additive, AdditiveFunction, Budget, StageData
 from dpcate.schema import Category, Number
 from dpcate.tables import GRID
@@ -198,61 +197,6 @@ def test_the_treatment_s_term_is_hardly_shrunk(n_features):
         data = replace(data, columns=COLUMNS[2:], codes=np.asfortranarray(data.codes[:, 2:]))
     jumps = [np.diff(fit(data, mu=1.0, noise=SeededNoise(seed)).tables[-1][1:])[0] for seed in range(10)]
     assert np.mean(jumps) == pytest.approx(0.4, abs=0.1)
-
-
-@each_relation
-def test_the_squared_shares_of_all_releases_sum_to_the_budget(neighbours):
-    for changes in ({}, {"kind": "probability"}):
-        for n_new in range(4):
-            data = make_stage(line, 10, **changes)
-            data = data if neighbours == "replace" else replace(data, n_rows=None)
-            mus = Additive()._split(data, 0.8, n_new=n_new, with_target="kind" not in changes)
-            assert sum(mu**2 for mu in mus.values()) == pytest.approx(0.8**2, rel=1e-14)
-            assert (mus["columns"] == 0) == (n_new == 0)
-            assert (mus["count"] == 0) == (neighbours == "replace")
-
-
-class Ledger:
-    """A noise source that writes down how much noise was drawn."""
-
-    void = True
-
-    def __init__(self, source):
-        self.source, self.scales = source, []
-
-    def discrete_gaussian(self, scale, size):
-        self.scales.append(scale)
-        return self.source.discrete_gaussian(scale, size)
-
-    def coins(self):
-        return self.source.coins()
-
-    def key(self):
-        return self.source.key()
-
-
-def test_shares_that_an_earlier_stage_released_are_not_paid_for_again():
-    first, second = Ledger(SeededNoise(0)), Ledger(SeededNoise(0))
-    earlier = fit(make_stage(line), noise=first, mu=1.0)
-    later = fit(make_stage(curve), noise=second, mu=1.0, released={"outcome": earlier})
-    assert len(second.scales) == len(first.scales) - 1
-    for old, new in zip(earlier.shares, later.shares, strict=True):
-        assert np.array_equal(old, new)
-
-
-def test_a_budget_that_is_too_small_is_refused_before_any_noise_is_drawn():
-    ledger = Ledger(SystemNoise())
-    with pytest.raises(ParameterError, match="too small"):
-        fit(make_stage(line, 100), mu=1e-9, noise=ledger)
-    assert ledger.scales == []
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"columns_share": 0.0}, {"target_share": 1.0}, {"count_share": -0.1}, {"columns_share": 0.95}]
-)
-def test_shares_that_leave_nothing_for_the_moments_are_refused(wrong):
-    with pytest.raises(ParameterError, match="shares"):
-        Additive(**wrong)
 
 
 def test_details_are_json_and_few_whatever_the_number_of_rows():

@@ -73,7 +73,7 @@ def test_the_covariance_is_that_of_something_at_any_noise(noise):
 
 
 def test_the_stated_error_is_about_the_error_when_the_prior_is_right():
-    """Squared error over stated variance: above one, because the scales are estimated from two or three coefficients."""
+    """Squared error over stated variance: above one, as the scales come from two or three coefficients."""
     ratios = []
     for seed in range(25):
         theta, found = solved(seed, gram_noise=0.0)

@@ -83,7 +83,9 @@ class Additive:
         known = known_shares(data.columns, released)
         law = _known_law(data, released)
         mus = self._split(data, budget.mu, n_new=sum(share is None for share in known), with_target=law is None)
-        MomentRelease(dimension=2, mu=mus["moments"], neighbours=budget.neighbours)  # refuses too small a budget
+        rounds = (1.0,) if data.kind == "probability" else tuple(share / sum(self.rounds) for share in self.rounds)
+        smallest = mus["moments"] * math.sqrt(min(rounds))
+        MomentRelease(dimension=2, mu=smallest, neighbours=budget.neighbours)  # refuses too small a budget
         n_rows = _count(data, mus["count"], budget, noise)
         shares = release_shares(data, known, mu=mus["columns"], budget=budget, noise=noise)
         if law is None:
@@ -99,7 +101,6 @@ class Additive:
             neighbours=budget.neighbours,
         )
         guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
-        rounds = (1.0,) if data.kind == "probability" else self.rounds
         return fit_rounds(stage, basis, noise, guarantee, shares=rounds)
 
     def _split(self, data: StageData, mu: float, *, n_new: int, with_target: bool) -> dict[str, float]:
