@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Run"]
 
 _TOLERANCE = 1e-6
-_SMALLEST_MU = 1e-6
+_SMALLEST_MU = 1e-4
 _SEEDED = "random_state was set: whoever knows it can remove the noise, so nothing is guaranteed"
 
 

@@ -3,9 +3,10 @@
 from dpcate.mechanisms.discrete_gaussian import DiscreteGaussian
 from dpcate.mechanisms.grid import LIMIT, scalars_to_grid, vectors_to_grid
 from dpcate.mechanisms.histogram import HistogramRelease
-from dpcate.mechanisms.moments import ROW_LIMIT, MomentRelease
+from dpcate.mechanisms.moments import MomentRelease
 from dpcate.mechanisms.noise import InjectedNoise, NoiseSource, SeededNoise, SystemNoise, make_noise
 from dpcate.mechanisms.repeated_sum import RepeatedSum, SumSession
+from dpcate.mechanisms.table_rows import ROW_LIMIT, RowBatch, TableProduct, TableRows
 from dpcate.mechanisms.vector_sum import VectorSum
 
 __all__ = [
@@ -17,9 +18,12 @@ __all__ = [
     "MomentRelease",
     "NoiseSource",
     "RepeatedSum",
+    "RowBatch",
     "SeededNoise",
     "SumSession",
     "SystemNoise",
+    "TableProduct",
+    "TableRows",
     "VectorSum",
     "make_noise",
     "scalars_to_grid",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ __all__ = ["LARGEST_SCALE", "SMOOTHING", "DiscreteGaussian"]
 SMOOTHING = 4.0
 """Standard deviation (in grid steps) given up so that the discrete Gaussian is a post-processed continuous one."""
 
-LARGEST_SCALE = 2.0**52
+LARGEST_SCALE = 2.0**56
 """Above this noise scale an int64 could overflow; a smaller grid or a larger budget is needed."""
 
 _ROUNDING = 1.0 + 2.0**-40
@@ -82,8 +82,9 @@ class DiscreteGaussian:
         """Cost of one release."""
         return Guarantee(Gaussian(self.mu), self.neighbours)
 
-    def release(self, exact: NDArray[np.int64], noise: NoiseSource) -> NDArray[np.int64]:
-        """Return ``exact`` plus fresh noise in every entry (same shape)."""
-        if exact.dtype != np.int64:
-            raise ParameterError(f"a release takes exact int64 statistics; got dtype {exact.dtype}.")
+    def release(self, exact: NDArray[Any], noise: NoiseSource) -> NDArray[Any]:
+        """Return ``exact`` (int64, or Python's integers in an object array) plus fresh noise in every entry."""
+        whole = exact.dtype == np.int64 or all(isinstance(entry, int) for entry in exact.ravel())
+        if not whole:
+            raise ParameterError(f"a release takes exact integer statistics; got dtype {exact.dtype}.")
         return exact + noise.discrete_gaussian(self.scale, exact.size).reshape(exact.shape)

@@ -29,7 +29,7 @@ N_CURVES = 5
 MOST_LEVELS = 40
 """Levels of a category that get a term of their own; rarer ones (by noisy count) share one."""
 
-MOST_PAIRED = 12
+MOST_PAIRED = 8
 """With more columns than this no products are considered: their number grows with the square."""
 
 CURVE_SIZE, CURVE_DECAY, PAIR_SIZE = 0.5, 1.75, 0.35

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["known_shares", "release_shares"]
 
-N_CELLS = 64
+N_CELLS = 32
 """Cells of a number's histogram."""
 
 

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcate.mechanisms import ROW_LIMIT, TableProduct, TableRows
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from dpcate.mechanisms import MomentRelease, NoiseSource
+    from dpcate.mechanisms import MomentRelease, NoiseSource, RowBatch
     from dpcate.models.additive.basis import Basis
     from dpcate.models.protocol import StageData
 
@@ -26,7 +28,11 @@ __all__ = ["Equations", "Layout"]
 TARGET_WEIGHT = 0.8
 """Length of the target's coordinate relative to the basis's: one would give z the least noise, less spares G."""
 
+MULTIPLIER = 2**9
+"""Grid steps of the largest row multiplier; the tables have the rest of ROW_LIMIT."""
+
 _BATCH = 2**14
+_MARGIN = 1.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +62,51 @@ class Layout:
 
     @property
     def unit(self) -> float:
-        """Longest possible vector: what the mechanism's unit stands for."""
-        return float(np.hypot(self.longest, self.target_scale * self.clip)) * (1.0 + 1e-9)
+        """Longest possible vector: what ROW_LIMIT grid steps stand for, with a margin for rounding."""
+        return float(np.hypot(self.longest, self.target_scale * self.clip)) * _MARGIN
 
-    def shortening(self, codes: NDArray[np.uint16], reach: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the factor of each row: it looks at features only, so that residuals keep their mean of zero."""
-        return np.minimum(
-            1.0, self.longest / np.maximum(reach * np.sqrt(self.basis.squared_norms(codes, self.weights)), 1e-300)
+    def table_rows(self, loading_bound: float) -> TableRows:
+        """Return the weighted basis as whole-number tables; rounded values are what the basis is on the grid."""
+        per_value = ROW_LIMIT / self.unit * loading_bound / MULTIPLIER
+        at, tables, dense = 1, [], []
+        for column in self.basis.columns:
+            weights = self.weights[at : at + len(column.values)]
+            at += len(column.values)
+            tables.append(np.rint(column.values * (weights * per_value)[:, None]).astype(np.int64))
+            leading = np.flatnonzero(column.orders == 0)
+            dense.append(int(leading[0]) if len(leading) == 1 else None)
+        products = tuple(
+            TableProduct(
+                first,
+                second,
+                self.basis.columns[first].leading,
+                self.basis.columns[second].leading,
+                float(self.basis.product_means[k]),
+                float(self.weights[at + k] * per_value),
+            )
+            for k, (first, second) in enumerate(self.basis.pairs)
         )
+        constant = round(float(self.weights[0] * per_value))
+        return TableRows(constant=constant, tables=tuple(tables), dense=tuple(dense), products=products)
 
-    def vectors(self, data: StageData) -> Iterator[NDArray[np.float64]]:
-        """Yield batches of row vectors of length at most one."""
+    def shortening(self, squared_norms: NDArray[np.float64], reach: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the factor of each row: it looks at features only, so that residuals keep their mean of zero."""
+        return np.minimum(1.0, self.longest / np.maximum(reach * np.sqrt(squared_norms), 1e-300))
+
+    def batches(self, rows: TableRows, data: StageData) -> Iterator[RowBatch]:
+        """Yield the stage's rows as whole-number vectors."""
+        per_value = ROW_LIMIT / self.unit * data.loading_bound / MULTIPLIER
         for start in range(0, len(data.target), _BATCH):
             part = slice(start, start + _BATCH)
-            codes = data.codes[part]
-            reach = data.reach(codes)
-            factor = self.shortening(codes, reach) / self.unit
+            batch = rows.batch(data.codes[part])
+            reach = data.reach(batch.codes)
+            factor = self.shortening(batch.squares / per_value**2, reach)
             loading = factor if data.loading is None else factor * np.clip(data.loading[part], -reach, reach)
-            rows = np.empty((len(codes), self.basis.n_terms + 1), order="F")
-            rows[:, :-1] = self.basis.matrix(codes, self.weights)
-            rows[:, :-1] *= loading[:, None]
             residual = np.clip(data.target[part] - self.centre, -self.clip, self.clip)
-            rows[:, -1] = residual * (factor * self.target_scale)
-            yield rows
+            yield batch.filled(
+                loading * (MULTIPLIER / data.loading_bound),
+                residual * (factor * (self.target_scale * ROW_LIMIT / self.unit)),
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +118,7 @@ class Equations:
     z, z_noise
         sum q r, and the standard deviation of its noise.
     gram, gram_noise
-        sum q q', and the standard deviation of its noise.
+        sum q q', and the standard deviation of its noise, infinite where an entry was not released.
     squares, squares_noise
         sum r^2, likewise.
     """
@@ -110,11 +138,13 @@ class Equations:
         -------
         One release of ``mechanism``. Proof: ``docs/privacy/moments.md``.
         """
-        moments = mechanism.release(layout.vectors(data), noise)
+        rows = layout.table_rows(data.loading_bound)
+        moments = mechanism.release(rows, layout.batches(rows, data), noise)
         scale = np.append(layout.weights, layout.target_scale) / layout.unit
         back = np.outer(scale, scale)
         values = moments / back
         spread = mechanism.noise_scale * np.where(np.eye(len(scale)) > 0, np.sqrt(2.0), 1.0) / back
+        spread[~rows.released] = np.inf
         return cls(
             values[:-1, -1],
             spread[:-1, -1],

@@ -36,7 +36,9 @@ def estimate_gram(
     equations: Equations, predicted: NDArray[np.float64], level: float, orders: NDArray[np.int64]
 ) -> Gram:
     """Return the entry-wise empirical-Bayes estimate around ``predicted``; ``level`` is a diagonal entry's size."""
-    difference, variance = equations.gram - predicted, equations.gram_noise**2
+    released = np.isfinite(equations.gram_noise)
+    difference = np.where(released, equations.gram - predicted, 0.0)
+    variance = np.where(released, equations.gram_noise, 1e6 * level) ** 2
     matrix, remaining = predicted.copy(), np.zeros_like(variance)
     for mask in _groups(orders):
         if not mask.any():

@@ -85,7 +85,7 @@ class Additive:
         mus = self._split(data, budget.mu, n_new=sum(share is None for share in known), with_target=law is None)
         rounds = (1.0,) if data.kind == "probability" else tuple(share / sum(self.rounds) for share in self.rounds)
         smallest = mus["moments"] * math.sqrt(min(rounds))
-        MomentRelease(dimension=2, mu=smallest, neighbours=budget.neighbours)  # refuses too small a budget
+        MomentRelease(mu=smallest, neighbours=budget.neighbours)  # refuses too small a budget
         n_rows = _count(data, mus["count"], budget, noise)
         shares = release_shares(data, known, mu=mus["columns"], budget=budget, noise=noise)
         if law is None:

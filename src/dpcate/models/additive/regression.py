@@ -121,11 +121,12 @@ class MomentRegression:
         One release of moments at the cost Gaussian(mu). Proof: ``docs/privacy/moments.md``.
         """
         weights = np.maximum(self.plan(sizes), SMALLEST_WEIGHT)
-        squared = self.data.reach(self.made_up) ** 2 * basis.squared_norms(self.made_up, weights)
-        layout = Layout(basis, weights, math.sqrt(float(squared.mean())), self.target.centre, self.clip)
-        mechanism = MomentRelease(dimension=basis.n_terms + 1, mu=self.mu, neighbours=self.neighbours)
+        squared = basis.squared_norms(self.made_up, weights)
+        longest = math.sqrt(float((self.data.reach(self.made_up) ** 2 * squared).mean()))
+        layout = Layout(basis, weights, longest, self.target.centre, self.clip)
+        mechanism = MomentRelease(mu=self.mu, neighbours=self.neighbours)
         equations = Equations.release(layout, self.data, mechanism, noise)
-        factor = layout.shortening(self.made_up, self.data.reach(self.made_up)) ** 2
+        factor = layout.shortening(squared, self.data.reach(self.made_up)) ** 2
         weight = factor * self.data.loading_variance(self.made_up)
         functions = basis.matrix(self.made_up)
         shape = (functions * weight[:, None]).T @ functions / len(functions)
