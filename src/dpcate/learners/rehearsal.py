@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["rehearse"]
 
-_N_RANDOM = 8
+_N_RANDOM = 4
 _N_COMPANY = 1000
 
 
@@ -63,7 +63,7 @@ def _made_up_rows(schema: Schema, generator: np.random.Generator) -> Rows:
     outcome = schema.outcome
     sizes = np.array([n_codes(column) for column in schema.features])
     corners = [np.zeros_like(sizes), np.ones_like(sizes), sizes - 1, sizes // 2]
-    corners += [np.where(np.arange(len(sizes)) == j, 0, sizes - 1) for j in range(len(sizes))]
+    corners += [np.where(np.arange(len(sizes)) % 2 == odd, 0, sizes - 1) for odd in (0, 1)]
     corners += [generator.integers(sizes) for _ in range(_N_RANDOM)]
     inside = (outcome.low + outcome.high) / 2, outcome.low * 0.3 + outcome.high * 0.7
     levels = np.clip([outcome.low, outcome.high, 0.0, 1.0, *inside], outcome.low, outcome.high)

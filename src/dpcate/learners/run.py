@@ -21,6 +21,8 @@ from dpcate.splitting import row_parts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from dpcate.accounting import Guarantee, Neighbours
     from dpcate.learners.stage import Stage
     from dpcate.mechanisms import NoiseSource
@@ -76,17 +78,19 @@ class Run:
         reads = dict(self.plan.reads)
         released = Released(self.schema)
         for stage in self.stages:
-            mine = rows.active & np.isin(parts, reads[stage.name])
-            data = stage.data(
-                rows.take(mine), self.schema, released, n_rows=self._public_count(parts, reads[stage.name])
-            )
+            mine, n_rows = self._rows_of(rows, parts, reads[stage.name])
+            data = stage.data(mine, self.schema, released, n_rows=n_rows)
             model = self.base_learner.fit(data, budget=budgets[stage.name], noise=noise, released=released)
             released = released.with_model(stage.name, _marked(model, noise))
         return released, self._cost(released)
 
-    def _public_count(self, parts: np.ndarray, read: tuple[int, ...]) -> int | None:
-        """Return how many rows a stage reads, where that is public: replace-one, before inactive rows are left out."""
-        return int(np.isin(parts, read).sum()) if self.neighbours == "replace" else None
+    def _rows_of(self, rows: Rows, parts: NDArray[np.int8], read: tuple[int, ...]) -> tuple[Rows, int | None]:
+        """Return the active rows that a stage reads, and how many it reads, active or not, where that is public."""
+        everything = len(read) == len(self.plan.shares)
+        mine = np.ones(len(rows), dtype=bool) if everything else np.isin(parts, read)
+        n_rows = int(mine.sum()) if self.neighbours == "replace" else None
+        mine &= rows.active
+        return (rows if mine.all() else rows.take(mine)), n_rows
 
     def _budgets(self) -> dict[str, Budget]:
         """Return each stage's budget: mu^2 is shared, and (epsilon, delta) for learners that know nothing better."""

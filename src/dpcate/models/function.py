@@ -55,8 +55,10 @@ class Product:
 
     def values(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return the term for each row of ``codes``."""
-        product: NDArray[np.float64] = self.left[codes[:, self.first]] * self.right[codes[:, self.second]]
-        return product - self.mean
+        product: NDArray[np.float64] = np.take(self.left, codes[:, self.first])
+        product *= np.take(self.right, codes[:, self.second])
+        product -= self.mean
+        return product
 
     def extremes(self) -> tuple[float, float]:
         """Return the smallest and largest value of the term."""
@@ -146,7 +148,7 @@ class AdditiveFunction:
         """Return intercept plus terms for each row of ``codes``, before link and clipping."""
         total = np.full(len(codes), self.intercept)
         for j, table in enumerate(self.tables):
-            total += table[codes[:, j]]
+            total += np.take(table, codes[:, j])
         for product in self.products:
             total += product.values(codes)
         return total

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
 
 if TYPE_CHECKING:
@@ -78,20 +78,35 @@ class _Evidence:
 
     def __call__(self, log_scales: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         variances, covariance = self.law(log_scales)
-        factor = cho_factor(covariance, lower=True)
-        solved = cho_solve(factor, self.z)
-        inverse = cho_solve(factor, np.eye(len(self.z)))
+        inverse, log_determinant = _inverse(covariance)
+        solved = inverse @ self.z
         G = self.gram.matrix
         each = np.einsum("ij,ij->j", G, inverse @ G) - (G @ solved) ** 2
         each += self.gram.variance @ (np.diagonal(inverse) - solved**2)
         by_group = np.bincount(self.prior.groups, 0.5 * variances * each, minlength=len(log_scales) + 1)[1:]
         away = (log_scales - SCALE_MEAN) / SCALE_SD
-        value = 0.5 * self.z @ solved + np.log(np.diagonal(factor[0])).sum() + 0.5 * away @ away
+        value = 0.5 * self.z @ solved + 0.5 * log_determinant + 0.5 * away @ away
         return float(value), by_group + away / SCALE_SD
 
 
+def _inverse(covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Return the inverse of a positive definite matrix and the logarithm of its determinant."""
+    factor, failed = dpotrf(covariance, lower=1)
+    if failed:
+        raise np.linalg.LinAlgError("the covariance of the moments is not positive definite.")
+    lower, _ = dpotri(factor, lower=1)
+    inverse = np.tril(lower) + np.tril(lower, -1).T
+    return inverse, 2.0 * float(np.log(np.diagonal(factor)).sum())
+
+
 def solve(
-    z: NDArray[np.float64], noise: NDArray[np.float64], gram: Gram, *, sampling: float, prior: Prior
+    z: NDArray[np.float64],
+    noise: NDArray[np.float64],
+    gram: Gram,
+    *,
+    sampling: float,
+    prior: Prior,
+    start: NDArray[np.float64] | None = None,
 ) -> Posterior:
     """Return the posterior of the coefficients.
 
@@ -105,9 +120,12 @@ def solve(
         Residual variance: sampling noise has covariance ``sampling * G``.
     prior
         Prior variances.
+    start
+        Log scales to start the search from; None is the mean of their prior.
     """
     evidence = _Evidence(z, noise, gram, sampling, prior)
-    log_scales = np.full(int(prior.groups.max()), SCALE_MEAN)  # group 0 has no scale of its own
+    unknown = np.full(int(prior.groups.max()), SCALE_MEAN)  # group 0 has no scale of its own
+    log_scales = unknown if start is None else start
     if len(log_scales) > 0:
         log_scales = minimize(
             evidence,
@@ -115,9 +133,9 @@ def solve(
             jac=True,
             method="L-BFGS-B",
             bounds=[_BOUNDS] * len(log_scales),
-            options={"maxiter": 60, "ftol": 1e-14, "gtol": 1e-8},
+            options={"maxiter": 60, "ftol": 1e-12, "gtol": 1e-7},
         ).x
     variances, covariance = evidence.law(log_scales)
     crossing = variances[:, None] * gram.matrix
-    gain = cho_solve(cho_factor(covariance), crossing.T).T
+    gain = crossing @ _inverse(covariance)[0]
     return Posterior(gain @ z, np.diag(variances) - gain @ crossing.T, log_scales)

@@ -99,4 +99,5 @@ def _combined(rounds: Sequence[_Round], posterior: Posterior, sampling: float, p
         weighted += scaled @ (one.seen.z + gram.matrix @ one.start)
     inverse = np.linalg.inv(precision)
     known = Gram(level, np.zeros_like(level))
-    return solve(level @ (inverse @ weighted), level @ inverse @ level, known, sampling=sampling, prior=prior)
+    z, noise = level @ (inverse @ weighted), level @ inverse @ level
+    return solve(z, noise, known, sampling=sampling, prior=prior, start=posterior.log_scales)
