@@ -15,6 +15,7 @@ from dpcate.accounting import mu_for
 from dpcate.errors import BudgetError, ParameterError
 from dpcate.learners.rehearsal import rehearse
 from dpcate.learners.released import Released
+from dpcate.learners.threads import one_thread
 from dpcate.models import Budget
 from dpcate.splitting import row_parts
 
@@ -74,6 +75,11 @@ class Run:
         """
         budgets = self._budgets()
         rehearse(self.stages, self.schema)
+        with one_thread():
+            return self._run_stages(rows, noise, budgets)
+
+    def _run_stages(self, rows: Rows, noise: NoiseSource, budgets: dict[str, Budget]) -> tuple[Released, Guarantee]:
+        """Run stage after stage."""
         parts = row_parts(0, len(rows), shares=self.plan.shares, key=noise.key())
         reads = dict(self.plan.reads)
         released = Released(self.schema)

@@ -87,4 +87,8 @@ class DiscreteGaussian:
         whole = exact.dtype == np.int64 or all(isinstance(entry, int) for entry in exact.ravel())
         if not whole:
             raise ParameterError(f"a release takes exact integer statistics; got dtype {exact.dtype}.")
-        return exact + noise.discrete_gaussian(self.scale, exact.size).reshape(exact.shape)
+        return exact + self.draw(exact.size, noise).reshape(exact.shape)
+
+    def draw(self, size: int, noise: NoiseSource) -> NDArray[np.int64]:
+        """Return noise for ``size`` entries, to be added to exact statistics once and never shown by itself."""
+        return noise.discrete_gaussian(self.scale, size)

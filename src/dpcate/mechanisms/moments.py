@@ -7,6 +7,7 @@ Proof: ``docs/privacy/moments.md``.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -74,11 +75,19 @@ class MomentRelease:
 
     def release(self, rows: TableRows, batches: Iterable[RowBatch], noise: NoiseSource) -> NDArray[np.float64]:
         """Return the noisy symmetric matrix in squared longest rows; entries that ``rows`` does not sum are zero."""
-        exact = rows.exact(batches)
         on, off = self._mechanisms()
-        noisy = np.zeros(exact.shape)
         upper = np.nonzero(np.triu(rows.released, 1))
-        noisy[upper] = off.release(exact[upper], noise).astype(np.float64)
+        diagonal = (np.flatnonzero(np.diagonal(rows.released)),) * 2
+
+        def draw() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+            return off.draw(len(upper[0]), noise), on.draw(len(diagonal[0]), noise)
+
+        with ThreadPoolExecutor(1) as beside:  # the sampler runs outside Python's lock while the rows are summed
+            drawn = beside.submit(draw)
+            exact = rows.exact(batches)
+            off_noise, on_noise = drawn.result()
+        noisy = np.zeros(exact.shape)
+        noisy[upper] = (exact[upper] + off_noise).astype(np.float64)
         noisy += noisy.T
-        noisy[np.diag_indices(len(exact))] = on.release(np.diagonal(exact), noise).astype(np.float64)
+        noisy[diagonal] = (exact[diagonal] + on_noise).astype(np.float64)
         return noisy / float(ROW_LIMIT**2)

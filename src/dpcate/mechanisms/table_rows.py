@@ -90,12 +90,15 @@ class TableRows:
         Per column, the one coordinate whose products with other columns' are summed too, or None.
     products
         Coordinates of two columns.
+    target_only
+        Sum only the products with the target, which is all that is needed where the rest is known already.
     """
 
     constant: int
     tables: tuple[NDArray[np.int64], ...]
     dense: tuple[int | None, ...]
     products: tuple[TableProduct, ...]
+    target_only: bool = False
 
     @property
     def dimension(self) -> int:
@@ -118,10 +121,13 @@ class TableRows:
     def released(self) -> NDArray[np.bool_]:
         """Which entries are summed: dense with dense, each column with itself, all with constant and target."""
         mask = np.zeros((self.dimension, self.dimension), dtype=bool)
+        mask[-1, :] = mask[:, -1] = True
+        if self.target_only:
+            return mask
         mask[np.ix_(self.dense_places, self.dense_places)] = True
         for start, table in zip(self.starts, self.tables, strict=False):
             mask[start : start + len(table), start : start + len(table)] = True
-        mask[[0, -1], :] = mask[:, [0, -1]] = True
+        mask[0, :] = mask[:, 0] = True
         return mask
 
     @cached_property
@@ -162,36 +168,56 @@ class _Sums:
     def add(self, batch: RowBatch, part: slice) -> None:
         """Add some rows of a batch."""
         m, t = batch.multiplier[part], batch.target[part]
-        squared, crossed = m * m, m * t
-        dense = np.empty((len(m), len(self.rows.dense_places)), order="F")
-        dense[:, 0] = m * self.rows.constant
-        at = 1
-        for j, (table, chosen) in enumerate(zip(self.rows.tables, self.rows.dense, strict=True)):
+        crossed, squared = m * t, None if self.rows.target_only else m * m
+        for j, (counts, table) in enumerate(zip(self.counts, self.rows.tables, strict=True)):
             codes = batch.codes[part, j].astype(np.intp)
-            self.counts[j][0] += np.bincount(codes, squared, minlength=table.shape[1]).astype(np.int64)
-            self.counts[j][1] += np.bincount(codes, crossed, minlength=table.shape[1]).astype(np.int64)
-            if chosen is not None:
-                np.multiply(np.take(table[chosen].astype(np.float64), codes), m, out=dense[:, at])
-                at += 1
-        np.multiply(batch.products[part], m[:, None], out=dense[:, at:-1])
-        dense[:, -1] = t
-        self.block += (dense.T @ dense).astype(np.int64)  # exact: whole numbers, sums below 2^53
+            counts[1] += np.bincount(codes, crossed, minlength=table.shape[1]).astype(np.int64)
+            if squared is not None:
+                counts[0] += np.bincount(codes, squared, minlength=table.shape[1]).astype(np.int64)
+        dense = self._dense(batch, part, m, t)
+        if self.rows.target_only:
+            self.block[:, -1] += (dense.T @ t).astype(np.int64)
+        else:
+            self.block += (dense.T @ dense).astype(np.int64)  # exact: whole numbers, sums below 2^53
         self.n_since += len(m)
         if self.n_since >= _FOLD:
             self.folded, self.block, self.n_since = self.folded + self.block, np.zeros_like(self.block), 0
+
+    def _dense(
+        self, batch: RowBatch, part: slice, m: NDArray[np.float64], t: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the dense coordinates of each row; those of single columns are left zero if only z is wanted."""
+        rows = self.rows
+        dense = np.zeros((len(m), len(rows.dense_places)), order="F")
+        dense[:, 0] = m * rows.constant
+        at = 1
+        for j, (table, chosen) in enumerate(zip(rows.tables, rows.dense, strict=True)):
+            if chosen is not None:
+                if not rows.target_only:
+                    np.multiply(np.take(table[chosen].astype(np.float64), batch.codes[part, j]), m, out=dense[:, at])
+                at += 1
+        np.multiply(batch.products[part], m[:, None], out=dense[:, at:-1])
+        dense[:, -1] = t
+        return dense
 
     def matrix(self) -> NDArray[Any]:
         """Return the symmetric matrix of sums."""
         rows = self.rows
         total = np.zeros((rows.dimension, rows.dimension), dtype=object)
+        block = self.folded + self.block
+        if rows.target_only:
+            total[rows.dense_places, -1] = total[-1, rows.dense_places] = block[:, -1]
+        else:
+            total[np.ix_(rows.dense_places, rows.dense_places)] = block
         for start, table, (squared, crossed) in zip(rows.starts, rows.tables, self.counts, strict=False):
             own = slice(start, start + len(table))
             total[own, -1] = total[-1, own] = _exact_dot(table, crossed)
+            if rows.target_only:
+                continue
             total[own, 0] = total[0, own] = _exact_dot(table, squared) * rows.constant
             for k in range(len(table)):
                 line = _exact_dot(table[k] * table, squared)
                 total[start + k, own] = total[own, start + k] = line
-        total[np.ix_(rows.dense_places, rows.dense_places)] = self.folded + self.block
         return total
 
 

@@ -82,6 +82,8 @@ class StageData:
         For given inputs, how many times larger the target's variance is than that of the residual: released facts only.
     signal, intercept_signal
         Public guess of the share of the target's variance that one feature, and the intercept, may explain.
+    reaches
+        The reach of each row, once :meth:`cleaned` has worked it out; private.
     """
 
     columns: tuple[Feature, ...]
@@ -99,15 +101,16 @@ class StageData:
     residual_spread: RowLaw | None = None
     signal: float = 0.4
     intercept_signal: float = 0.2
+    reaches: NDArray[np.float64] | None = None
 
     def cleaned(self) -> StageData:
-        """Return the rows with targets and loadings inside their bounds, whatever the caller passed."""
+        """Return the rows with targets and loadings inside their bounds, and each row's reach worked out once."""
         middle = (self.low + self.high) / 2
         target = np.clip(np.where(np.isnan(self.target), middle, self.target), self.low, self.high)
         loading = self.loading
         if loading is not None:
             loading = np.clip(np.where(np.isnan(loading), 0.0, loading), -self.loading_bound, self.loading_bound)
-        return replace(self, target=target, loading=loading)
+        return replace(self, target=target, loading=loading, reaches=self.reach(self.codes))
 
     def reach(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return the largest absolute loading that a row with these inputs can have."""

@@ -65,7 +65,7 @@ class Layout:
         """Longest possible vector: what ROW_LIMIT grid steps stand for, with a margin for rounding."""
         return float(np.hypot(self.longest, self.target_scale * self.clip)) * _MARGIN
 
-    def table_rows(self, loading_bound: float) -> TableRows:
+    def table_rows(self, loading_bound: float, *, target_only: bool = False) -> TableRows:
         """Return the weighted basis as whole-number tables; rounded values are what the basis is on the grid."""
         per_value = ROW_LIMIT / self.unit * loading_bound / MULTIPLIER
         at, tables, dense = 1, [], []
@@ -87,7 +87,13 @@ class Layout:
             for k, (first, second) in enumerate(self.basis.pairs)
         )
         constant = round(float(self.weights[0] * per_value))
-        return TableRows(constant=constant, tables=tuple(tables), dense=tuple(dense), products=products)
+        return TableRows(
+            constant=constant,
+            tables=tuple(tables),
+            dense=tuple(dense),
+            products=products,
+            target_only=target_only,
+        )
 
     def shortening(self, squared_norms: NDArray[np.float64], reach: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the factor of each row: it looks at features only, so that residuals keep their mean of zero."""
@@ -99,7 +105,7 @@ class Layout:
         for start in range(0, len(data.target), _BATCH):
             part = slice(start, start + _BATCH)
             batch = rows.batch(data.codes[part])
-            reach = data.reach(batch.codes)
+            reach = data.reach(batch.codes) if data.reaches is None else data.reaches[part]
             factor = self.shortening(batch.squares / per_value**2, reach)
             loading = factor if data.loading is None else factor * np.clip(data.loading[part], -reach, reach)
             residual = np.clip(data.target[part] - self.centre, -self.clip, self.clip)
@@ -131,14 +137,22 @@ class Equations:
     squares_noise: float
 
     @classmethod
-    def release(cls, layout: Layout, data: StageData, mechanism: MomentRelease, noise: NoiseSource) -> Equations:
-        """Return the equations of the stage's rows.
+    def release(
+        cls,
+        layout: Layout,
+        data: StageData,
+        mechanism: MomentRelease,
+        noise: NoiseSource,
+        *,
+        target_only: bool = False,
+    ) -> Equations:
+        """Return the equations of the stage's rows; ``target_only`` leaves G out.
 
         Privacy
         -------
         One release of ``mechanism``. Proof: ``docs/privacy/moments.md``.
         """
-        rows = layout.table_rows(data.loading_bound)
+        rows = layout.table_rows(data.loading_bound, target_only=target_only)
         moments = mechanism.release(rows, layout.batches(rows, data), noise)
         scale = np.append(layout.weights, layout.target_scale) / layout.unit
         back = np.outer(scale, scale)

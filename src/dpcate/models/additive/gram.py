@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dpcate.models.additive.equations import Equations
 
-__all__ = ["Gram", "estimate_gram"]
+__all__ = ["Gram", "estimate_gram", "positive"]
 
 _SMALLEST_SPREAD, _LARGEST_SPREAD = 0.02, 0.5
 _SMALLEST_EIGENVALUE = 0.15
@@ -49,8 +49,14 @@ def estimate_gram(
         trust = spread / (spread + variance[mask])
         matrix[mask] += trust * difference[mask]
         remaining[mask] = trust * variance[mask]
+    return Gram(positive(matrix, level), remaining)
+
+
+def positive(matrix: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    """Return the matrix with eigenvalues raised to a share of ``level``."""
     values, vectors = np.linalg.eigh(matrix)
-    return Gram((vectors * np.maximum(values, _SMALLEST_EIGENVALUE * level)) @ vectors.T, remaining)
+    raised: NDArray[np.float64] = (vectors * np.maximum(values, _SMALLEST_EIGENVALUE * level)) @ vectors.T
+    return raised
 
 
 def _groups(orders: NDArray[np.int64]) -> list[NDArray[np.bool_]]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Additive"]
 
-N_MADE_UP = 3000
+N_MADE_UP = 2000
 
 
 @dataclass(frozen=True, kw_only=True)

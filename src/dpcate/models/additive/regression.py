@@ -16,7 +16,7 @@ import numpy as np
 from dpcate.mechanisms import MomentRelease
 from dpcate.models.additive.design import plan_weights
 from dpcate.models.additive.equations import TARGET_WEIGHT, Equations, Layout
-from dpcate.models.additive.gram import estimate_gram
+from dpcate.models.additive.gram import Gram, estimate_gram, positive
 from dpcate.models.additive.posterior import Prior
 from dpcate.models.additive.target import clip_at
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from dpcate.accounting import Neighbours
     from dpcate.mechanisms import NoiseSource
     from dpcate.models.additive.basis import Basis
-    from dpcate.models.additive.gram import Gram
     from dpcate.models.additive.target import TargetLaw
     from dpcate.models.protocol import StageData
 
@@ -113,39 +112,55 @@ class MomentRegression:
         weights = self.plan(self.prior(basis).sizes)
         return basis.keep((weights >= SMALLEST_WEIGHT) | (basis.orders <= 0))
 
-    def observe(self, basis: Basis, sizes: NDArray[np.float64], noise: NoiseSource) -> Observation:
+    def observe(
+        self, basis: Basis, sizes: NDArray[np.float64], noise: NoiseSource, *, before: Observation | None = None
+    ) -> Observation:
         """Release the moments with weights planned for coefficients of these prior variances.
+
+        Parameters
+        ----------
+        basis, sizes
+            The functions, and the prior variances of their coefficients.
+        noise
+            Where the noise comes from.
+        before
+            What an earlier round saw: its Gram matrix then serves again and only z is released.
 
         Privacy
         -------
         One release of moments at the cost Gaussian(mu). Proof: ``docs/privacy/moments.md``.
         """
         weights = np.maximum(self.plan(sizes), SMALLEST_WEIGHT)
-        squared = basis.squared_norms(self.made_up, weights)
-        longest = math.sqrt(float((self.data.reach(self.made_up) ** 2 * squared).mean()))
-        layout = Layout(basis, weights, longest, self.target.centre, self.clip)
+        squared, reach = basis.squared_norms(self.made_up, weights), self.data.reach(self.made_up)
+        layout = Layout(basis, weights, math.sqrt(float((reach**2 * squared).mean())), self.target.centre, self.clip)
         mechanism = MomentRelease(mu=self.mu, neighbours=self.neighbours)
-        equations = Equations.release(layout, self.data, mechanism, noise)
-        factor = layout.shortening(squared, self.data.reach(self.made_up)) ** 2
+        equations = Equations.release(layout, self.data, mechanism, noise, target_only=before is not None)
+        factor = layout.shortening(squared, reach) ** 2
         weight = factor * self.data.loading_variance(self.made_up)
         functions = basis.matrix(self.made_up)
         shape = (functions * weight[:, None]).T @ functions / len(functions)
-        n_rows = _effective_rows(equations, shape, layout, self.n_rows)
-        gram = estimate_gram(equations, n_rows * shape, n_rows * float(weight.mean()), basis.orders)
+        n_rows = _effective_rows(equations, shape, layout, self.n_rows) if before is None else before.n_rows
+        level = n_rows * float(weight.mean())
+        if before is None:
+            gram = estimate_gram(equations, n_rows * shape, level, basis.orders)
+        else:
+            gram = Gram(positive(n_rows * shape + before.correction, level), before.gram.variance)
         return Observation(
             z=equations.z / self.attenuation,
             z_noise=equations.z_noise / self.attenuation,
             gram=gram,
+            correction=gram.matrix - n_rows * shape,
             mean_square=equations.squares / (n_rows * float(factor.mean())),
             mean_square_noise=equations.squares_noise / (n_rows * float(factor.mean())),
             attenuation=self.attenuation,
-            n_rows=n_rows * float(factor.mean()),
+            n_rows=n_rows,
+            n_weighted=n_rows * float(factor.mean()),
         )
 
     def residual(self, seen: Observation, mean: NDArray[np.float64]) -> TargetLaw:
         """Return the law of what is left: total minus explained, trusted as far as its noise allows."""
         total = self.target.clipped_variance(self.clip)
-        explained = (2 * seen.attenuation * mean @ seen.z - mean @ seen.gram.matrix @ mean) / seen.n_rows
+        explained = (2 * seen.attenuation * mean @ seen.z - mean @ seen.gram.matrix @ mean) / seen.n_weighted
         left = float(np.clip((seen.mean_square - explained) / total, 0.1, 1.0))
         trust = 1.0 / (1.0 + (seen.mean_square_noise / total / 0.25) ** 2)
         return self.target.scaled(math.sqrt(trust * left + (1 - trust) * 0.6))
@@ -153,15 +168,21 @@ class MomentRegression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What one release of moments says: z = G theta up to noise, and the target's mean square."""
+    """What one release of moments says: z = G theta up to noise, and the target's mean square.
+
+    ``correction`` is what G has beyond the prediction from released laws; ``n_weighted`` counts shortened rows by their
+    squared factors.
+    """
 
     z: NDArray[np.float64]
     z_noise: NDArray[np.float64]
     gram: Gram
+    correction: NDArray[np.float64]
     mean_square: float
     mean_square_noise: float
     attenuation: float
     n_rows: float
+    n_weighted: float
 
 
 def _effective_rows(equations: Equations, shape: NDArray[np.float64], layout: Layout, n_rows: float) -> float:

@@ -56,7 +56,7 @@ def fit_rounds(
     for share in shares[1:]:
         start = assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details={})
         now = _on_residuals(stage, start, law, math.sqrt(share))
-        seen = now.observe(basis, np.diagonal(posterior.covariance), noise)
+        seen = now.observe(basis, np.diagonal(posterior.covariance), noise, before=rounds[0].seen)
         law = now.residual(seen, np.zeros(basis.n_terms))
         rounds.append(_Round(seen, posterior.mean))
         posterior = _combined(rounds, posterior, now.sampling, prior)
