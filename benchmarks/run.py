@@ -7,9 +7,15 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import ebm_vs_interpret
+from benchmarks import accuracy, ebm_vs_interpret, gotv, limit, speed
 
-QUESTIONS = {"ebm_vs_interpret": ebm_vs_interpret.run}
+QUESTIONS = {
+    "accuracy": accuracy.run,
+    "speed": speed.run,
+    "limit": limit.run,
+    "gotv": gotv.run,
+    "ebm_vs_interpret": ebm_vs_interpret.run,
+}
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ class AdjustedLearner(CateLearner):
         delta: float = 1e-5,
         neighbours: str = "replace",
         plan: str | Plan = "shared",
-        model: ModelChoice = "ebm",
+        model: ModelChoice = "additive",
         propensity_floor: float = 0.05,
         random_state: Any = None,  # noqa: ANN401 - int, Generator, noise source or None; checked in fit
     ) -> None:

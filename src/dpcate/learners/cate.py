@@ -53,7 +53,7 @@ class CateLearner(Parameters):
         ``"shared"``: every stage reads every row and the stages share the budget. ``"split"``: the paper's plan, each
         stage has rows of its own and the whole budget. Or a :class:`~dpcate.splitting.Plan`.
     model
-        Base learner of all stages: ``"ebm"``, ``"interpret"``, or an object that follows
+        Base learner of all stages: ``"additive"``, ``"ebm"``, ``"interpret"``, or an object that follows
         :class:`~dpcate.models.BaseLearner`.
     random_state
         None takes noise from the operating system. Anything else is for tests and simulations and voids the guarantee.
@@ -81,7 +81,7 @@ class CateLearner(Parameters):
         delta: float = 1e-5,
         neighbours: str = "replace",
         plan: str | Plan = "shared",
-        model: ModelChoice = "ebm",
+        model: ModelChoice = "additive",
         random_state: Any = None,  # noqa: ANN401 - int, Generator, noise source or None; checked in fit
     ) -> None:
         self.schema = schema

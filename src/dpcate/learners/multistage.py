@@ -58,7 +58,7 @@ class MultiStage(CateLearner):
         delta: float = 1e-5,
         neighbours: str = "replace",
         plan: str | Plan = "shared",
-        model: ModelChoice = "ebm",
+        model: ModelChoice = "additive",
         random_state: Any = None,  # noqa: ANN401 - int, Generator, noise source or None; checked in fit
     ) -> None:
         super().__init__(

@@ -72,10 +72,10 @@ class _Residuals:
     def treatment(self, rows: Rows, released: Released) -> NDArray[np.float64]:
         return rows.T - self.propensity.of(rows, released)
 
-    def bounds(self, schema: Schema, released: Released) -> tuple[float, float]:  # noqa: ARG002 - a stage's signature
-        """Return half the outcome's range either way: the few residuals beyond it are clipped."""
-        half = (schema.outcome.high - schema.outcome.low) / 2
-        return -half, half
+    def bounds(self, schema: Schema, released: Released) -> tuple[float, float]:
+        """Return how far an outcome can be from any released prediction: no residual is clipped here."""
+        low, high = released["outcome"].extremes()
+        return schema.outcome.low - high, schema.outcome.high - low
 
     def law(self, rows: Rows, released: Released) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return max(e, 1 - e) and e (1 - e): the reach and the variance of T - e given the features."""

@@ -6,10 +6,11 @@ from dpcate.mechanisms.histogram import HistogramRelease
 from dpcate.mechanisms.moments import MomentRelease
 from dpcate.mechanisms.noise import InjectedNoise, NoiseSource, SeededNoise, SystemNoise, make_noise
 from dpcate.mechanisms.repeated_sum import RepeatedSum, SumSession
-from dpcate.mechanisms.table_rows import ROW_LIMIT, RowBatch, TableProduct, TableRows
+from dpcate.mechanisms.table_rows import ENTRY_LIMIT, ROW_LIMIT, RowBatch, TableProduct, TableRows
 from dpcate.mechanisms.vector_sum import VectorSum
 
 __all__ = [
+    "ENTRY_LIMIT",
     "LIMIT",
     "ROW_LIMIT",
     "DiscreteGaussian",

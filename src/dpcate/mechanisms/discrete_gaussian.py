@@ -84,9 +84,9 @@ class DiscreteGaussian:
 
     def release(self, exact: NDArray[Any], noise: NoiseSource) -> NDArray[Any]:
         """Return ``exact`` (int64, or Python's integers in an object array) plus fresh noise in every entry."""
-        whole = exact.dtype == np.int64 or all(isinstance(entry, int) for entry in exact.ravel())
-        if not whole:
-            raise ParameterError(f"a release takes exact integer statistics; got dtype {exact.dtype}.")
+        python = exact.dtype == object and all(isinstance(entry, int) for entry in exact.ravel())
+        if exact.dtype != np.int64 and not python:
+            raise ParameterError(f"a release takes exact int64 or Python integers; got dtype {exact.dtype}.")
         return exact + self.draw(exact.size, noise).reshape(exact.shape)
 
     def draw(self, size: int, noise: NoiseSource) -> NDArray[np.int64]:

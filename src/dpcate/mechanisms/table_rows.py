@@ -14,28 +14,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcate.errors import ParameterError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-__all__ = ["ROW_LIMIT", "RowBatch", "TableProduct", "TableRows"]
+__all__ = ["ENTRY_LIMIT", "ROW_LIMIT", "RowBatch", "TableProduct", "TableRows"]
 
 ROW_LIMIT = 2**19
 """Longest vector, in grid steps."""
+
+ENTRY_LIMIT = 2**20
+"""Largest looked-up number: with a larger one a row would be too long whatever its multiplier."""
 
 _CHUNK = 2**14
 """Rows per exact matrix product: products stay below 2^38, so 2^15 of them add up exactly in float64."""
 
 _FOLD = 2**24
-"""Rows after which int64 sums are moved to Python's integers: 2^24 x 2^38 is below 2^63."""
+"""Rows after which int64 sums are moved to Python's integers: 2^24 + 2^14 times 2^38 is below 2^63."""
 
 _LOW_BITS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class TableProduct:
-    """A coordinate of two columns: ``rint((left[code of first] * right[code of second] - mean) * factor)``."""
+    """A coordinate of two columns: ``rint((left[code of first] * right[code of second] - mean) * factor)``, clipped."""
 
     first: int
     second: int
@@ -44,16 +49,27 @@ class TableProduct:
     mean: float
     factor: float
 
+    def __post_init__(self) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            left, right = (np.abs(side).max(initial=0.0) for side in (self.left, self.right))
+            largest = (left * right + abs(self.mean)) * abs(self.factor)
+        if not np.isfinite(largest) or not np.isfinite([left, right, self.mean, self.factor]).all():
+            raise ParameterError("a product must be finite for all codes; rescale its tables.")
+
     def values(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return the whole number of each row, element by element."""
         product = np.take(self.left, codes[:, self.first]) * np.take(self.right, codes[:, self.second])
-        return np.rint((product - self.mean) * self.factor)
+        return np.clip(np.rint((product - self.mean) * self.factor), -ENTRY_LIMIT, ENTRY_LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
 class RowBatch:
-    """Some rows: codes, products, squared length of the looked-up part, and (once known) multiplier and target."""
+    """Some rows: codes, products, squared length of the looked-up part, and (once known) multiplier and target.
 
+    Made by :meth:`TableRows.batch` and :meth:`filled` only, which see to it that no vector is longer than ROW_LIMIT.
+    """
+
+    rows: TableRows
     codes: NDArray[np.uint16]
     products: NDArray[np.float64]
     squares: NDArray[np.float64]
@@ -65,7 +81,7 @@ class RowBatch:
         with np.errstate(over="ignore", invalid="ignore"):
             m, t = np.rint(multiplier), np.rint(target)
             for shrink in (0.98, 0.0):
-                fine = m * m * self.squares + t * t <= ROW_LIMIT**2  # exact where it matters: below 2^53
+                fine = m * m * self.squares + t * t <= ROW_LIMIT**2  # exact below 2^53, and never rounded to below
                 if fine.all():
                     break
                 m = np.where(fine, m, np.trunc(m * shrink))
@@ -73,7 +89,7 @@ class RowBatch:
         bad = ~(m * m * self.squares + t * t <= ROW_LIMIT**2)
         if bad.any():  # not a number times zero is not zero
             m, t = np.where(bad, 0.0, m), np.where(bad, 0.0, t)
-        return RowBatch(self.codes, self.products, self.squares, m, t)
+        return RowBatch(self.rows, self.codes, self.products, self.squares, m, t)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,9 +99,9 @@ class TableRows:
     Parameters
     ----------
     constant
-        The coordinate that all rows share.
+        The coordinate that all rows share; at least one, so that it bounds the multiplier too.
     tables
-        Per column, whole numbers: one row per coordinate, one entry per code.
+        Per column, whole numbers of at most ENTRY_LIMIT: one row per coordinate, one entry per code.
     dense
         Per column, the one coordinate whose products with other columns' are summed too, or None.
     products
@@ -99,6 +115,19 @@ class TableRows:
     dense: tuple[int | None, ...]
     products: tuple[TableProduct, ...]
     target_only: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.constant, int) or not 1 <= self.constant <= ENTRY_LIMIT:
+            raise ParameterError(f"`constant` must be an integer from 1 to {ENTRY_LIMIT}; got {self.constant!r}.")
+        for table in self.tables:
+            if table.dtype != np.int64 or table.ndim != 2:
+                raise ParameterError("`tables` must be int64, one row per coordinate and one entry per code.")
+            if table.max(initial=0) > ENTRY_LIMIT or table.min(initial=0) < -ENTRY_LIMIT:
+                raise ParameterError(f"entries of `tables` must be at most {ENTRY_LIMIT} in size.")
+        sizes = [len(table) for table in self.tables]
+        chosen = zip(self.dense, sizes, strict=False)
+        if len(self.dense) != len(sizes) or any(at is not None and not 0 <= at < size for at, size in chosen):
+            raise ParameterError("`dense` must name one coordinate of each table, or None.")
 
     @property
     def dimension(self) -> int:
@@ -144,12 +173,14 @@ class TableRows:
             products[:, k] = product.values(codes)
             squares += products[:, k] ** 2
         nothing = np.zeros(len(codes))
-        return RowBatch(codes, products, squares, nothing, nothing)
+        return RowBatch(self, codes, products, squares, nothing, nothing)
 
     def exact(self, batches: Iterable[RowBatch]) -> NDArray[Any]:
         """Return the sum of v v' as Python integers; entries outside ``released`` are zero. Private."""
         sums = _Sums(self)
         for batch in batches:
+            if batch.rows is not self:
+                raise ParameterError("a batch must come from the rows that sum it: the bound was checked for those.")
             for start in range(0, len(batch.codes), _CHUNK):
                 sums.add(batch, slice(start, start + _CHUNK))
         return sums.matrix()
@@ -160,9 +191,14 @@ class _Sums:
 
     def __init__(self, rows: TableRows) -> None:
         self.rows = rows
-        self.counts = [np.zeros((2, table.shape[1]), dtype=np.int64) for table in rows.tables]
-        size = len(rows.dense_places)
-        self.block, self.folded = np.zeros((size, size), dtype=np.int64), np.zeros((size, size), dtype=object)
+        self.total = np.zeros((rows.dimension, rows.dimension), dtype=object)
+        self._start()
+
+    def _start(self) -> None:
+        """Set the int64 sums to nothing."""
+        size = len(self.rows.dense_places)
+        self.counts = [np.zeros((2, table.shape[1]), dtype=np.int64) for table in self.rows.tables]
+        self.block = np.zeros((size, size), dtype=np.int64)
         self.n_since = 0
 
     def add(self, batch: RowBatch, part: slice) -> None:
@@ -181,7 +217,8 @@ class _Sums:
             self.block += (dense.T @ dense).astype(np.int64)  # exact: whole numbers, sums below 2^53
         self.n_since += len(m)
         if self.n_since >= _FOLD:
-            self.folded, self.block, self.n_since = self.folded + self.block, np.zeros_like(self.block), 0
+            self.total = self.matrix()
+            self._start()
 
     def _dense(
         self, batch: RowBatch, part: slice, m: NDArray[np.float64], t: NDArray[np.float64]
@@ -201,10 +238,10 @@ class _Sums:
         return dense
 
     def matrix(self) -> NDArray[Any]:
-        """Return the symmetric matrix of sums."""
+        """Return the symmetric matrix of all sums so far, in Python's integers."""
         rows = self.rows
         total = np.zeros((rows.dimension, rows.dimension), dtype=object)
-        block = self.folded + self.block
+        block = self.block.astype(object)
         if rows.target_only:
             total[rows.dense_places, -1] = total[-1, rows.dense_places] = block[:, -1]
         else:
@@ -218,7 +255,7 @@ class _Sums:
             for k in range(len(table)):
                 line = _exact_dot(table[k] * table, squared)
                 total[start + k, own] = total[own, start + k] = line
-        return total
+        return self.total + total
 
 
 def _exact_dot(tables: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[Any]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dpcate.schema import Feature
 
-__all__ = ["PAIR", "Basis", "ColumnBasis", "make_basis", "make_column_basis", "single_leading"]
+__all__ = ["N_CELLS", "PAIR", "Basis", "ColumnBasis", "make_basis", "make_column_basis", "single_leading"]
 
 N_CURVES = 5
 """Cosines of the rank beside the linear term."""
@@ -41,6 +41,12 @@ RARE_SHARE, OTHER_SHARE = 0.004, 0.01
 
 PAIR = 100
 """The order of a product."""
+
+N_CELLS = 32
+"""Cells of a number's histogram."""
+
+LUMP = 4.0
+"""A cell with this many times the rows of its neighbours holds a single value."""
 
 _INDEPENDENT = 0.12
 """A function that keeps less than this share of itself after the earlier ones are removed is left out."""
@@ -86,6 +92,7 @@ def _number_basis(shares: NDArray[np.float64]) -> ColumnBasis:
     known = shares[1:] / shares[1:].sum()
     rank = np.cumsum(known) - known / 2
     candidates = [np.arange(GRID) / GRID, *(np.cos(np.pi * k * rank) for k in range(1, N_CURVES + 1))]
+    candidates = [_flat_on_lumps(candidate, known) for candidate in candidates]
     kept: list[NDArray[np.float64]] = []
     orders: list[int] = []
     for order, candidate in enumerate(candidates):
@@ -98,6 +105,19 @@ def _number_basis(shares: NDArray[np.float64]) -> ColumnBasis:
     if shares[0] > OTHER_SHARE:
         values, orders, sizes = _with_other(values, orders, sizes, shares)
     return ColumnBasis(values, np.array(orders, dtype=np.int64), sizes, shares)
+
+
+def _flat_on_lumps(candidate: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Make a function constant on histogram cells that stand alone.
+
+    A cell with far more rows than its neighbours holds a single value (a count, a rounded number) whose place inside
+    the cell is not known; a function that varied inside it would not be the function that the rows see.
+    """
+    by_cell = shares.reshape(N_CELLS, -1).sum(axis=1)
+    beside = np.maximum(np.append(by_cell[1:], 0.0), np.insert(by_cell[:-1], 0, 0.0))
+    alone = by_cell > LUMP * beside
+    values = candidate.reshape(N_CELLS, -1)
+    return np.where(alone[:, None], values.mean(axis=1, keepdims=True), values).reshape(-1)
 
 
 def _orthonormalised(

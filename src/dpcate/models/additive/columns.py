@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcate.mechanisms import HistogramRelease
+from dpcate.models.additive.basis import N_CELLS
 from dpcate.models.additive.density import category_shares, smooth_shares
 from dpcate.schema import Number
 from dpcate.tables import GRID
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from dpcate.schema import Feature
 
 __all__ = ["known_shares", "release_shares"]
-
-N_CELLS = 32
-"""Cells of a number's histogram."""
 
 
 def known_shares(

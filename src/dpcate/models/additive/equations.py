@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcate.mechanisms import ROW_LIMIT, TableProduct, TableRows
+from dpcate.mechanisms import ENTRY_LIMIT, ROW_LIMIT, TableProduct, TableRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +72,8 @@ class Layout:
         for column in self.basis.columns:
             weights = self.weights[at : at + len(column.values)]
             at += len(column.values)
-            tables.append(np.rint(column.values * (weights * per_value)[:, None]).astype(np.int64))
+            table = np.rint(column.values * (weights * per_value)[:, None])
+            tables.append(np.clip(table, -ENTRY_LIMIT, ENTRY_LIMIT).astype(np.int64))  # larger ones: no row has room
             leading = np.flatnonzero(column.orders == 0)
             dense.append(int(leading[0]) if len(leading) == 1 else None)
         products = tuple(
@@ -86,9 +87,8 @@ class Layout:
             )
             for k, (first, second) in enumerate(self.basis.pairs)
         )
-        constant = round(float(self.weights[0] * per_value))
         return TableRows(
-            constant=constant,
+            constant=int(np.clip(np.rint(self.weights[0] * per_value), 1, ENTRY_LIMIT)),
             tables=tuple(tables),
             dense=tuple(dense),
             products=products,
