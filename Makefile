@@ -29,15 +29,20 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The benchmarks need more libraries than the tests (EconML as a rival). DPCATE_GOTV names the GOTV file, if you have it.
 bench: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-bench.lock
 	$(BIN)/python -m benchmarks.run
 
 # Renew the locked versions from pyproject.toml; commit the result.
 lock:
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/pip install --quiet uv
-	$(VENV)-lock/bin/uv pip compile --universal --python-version 3.11 --all-extras --no-emit-index-url --no-annotate \
-		--no-header --output-file requirements.lock pyproject.toml
+	$(VENV)-lock/bin/uv pip compile --universal --python-version 3.11 --extra interpret --extra demo --extra test \
+		--extra lint --no-emit-index-url --no-annotate --no-header --output-file requirements.lock pyproject.toml
+	$(VENV)-lock/bin/uv pip compile --universal --python-version 3.11 --extra interpret --extra bench \
+		--constraint requirements.lock --no-emit-index-url --no-annotate --no-header \
+		--output-file requirements-bench.lock pyproject.toml
 	rm -rf $(VENV)-lock
 
 clean:

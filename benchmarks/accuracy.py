@@ -25,7 +25,11 @@ SIZES = (500, 1000, 2000, 4000, 8000, 16000)
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0)
 LEARNERS = {"R": RLearner, "DR": DRLearner, "S": SLearner}
 PLANS = ("shared", "split")
-RIVALS = {"the paper's DR": ("DR",), "the better of its DR and R": ("DR", "R"), "the best of its DR, R, S": ("DR", "R", "S")}
+RIVALS = {
+    "the paper's DR": ("DR",),
+    "the better of its DR and R": ("DR", "R"),
+    "the best of its DR, R, S": ("DR", "R", "S"),
+}
 TEST_ROWS = 50_000
 
 
@@ -35,7 +39,9 @@ def run(*, quick: bool = False) -> Report:
     return Report("accuracy", render(cells, runs), {"runs": runs, "cells": cells})
 
 
-def study(*, sizes, epsilons, runs: int, learners=tuple(LEARNERS), plans=PLANS, model="additive", n_jobs=2) -> list[dict]:
+def study(
+    *, sizes, epsilons, runs: int, learners=tuple(LEARNERS), plans=PLANS, model="additive", n_jobs=2
+) -> list[dict]:
     """Return one record per setup, size, epsilon, learner and plan."""
     published = read_published()
     jobs = list(product(SETUPS, sizes, epsilons, learners, plans))

@@ -15,7 +15,7 @@ def fit_paper_dr(X, T, Y, *, epsilon: float, delta: float, bound: float, outcome
 
     order = np.random.default_rng(seed).permutation(len(Y))
     first, second, third = np.split(order, [len(Y) // 4, len(Y) // 2])
-    bounds = {j: (-bound, bound) for j in range(X.shape[1])}
+    bounds = dict.fromkeys(range(X.shape[1]), (-bound, bound))
     budget = {"epsilon": epsilon, "delta": delta, "random_state": seed}
     low, high = outcome
     with warnings.catch_warnings():
@@ -26,9 +26,7 @@ def fit_paper_dr(X, T, Y, *, epsilon: float, delta: float, bound: float, outcome
             privacy_bounds={**bounds, X.shape[1]: (0, 1)}, privacy_target_min=low, privacy_target_max=high, **budget
         ).fit(joint[second], Y[second])
         e = np.clip(propensity.predict_proba(X[third])[:, 1], 0.05, 0.95)
-        treated, control = (
-            regression.predict(np.column_stack([X[third], np.full(len(third), arm)])) for arm in (1, 0)
-        )
+        treated, control = (regression.predict(np.column_stack([X[third], np.full(len(third), arm)])) for arm in (1, 0))
         t, y = T[third], Y[third]
         score = treated - control + t * (y - treated) / e - (1 - t) * (y - control) / (1 - e)
         reach = (high - low) * (1 + 1 / 0.05)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import accuracy, ebm_vs_interpret, gotv, limit, speed
+from benchmarks import accuracy, ebm_vs_interpret, gotv, limit, speed, tuning
 
 QUESTIONS = {
     "accuracy": accuracy.run,
     "speed": speed.run,
     "limit": limit.run,
     "gotv": gotv.run,
+    "tuning": tuning.run,
     "ebm_vs_interpret": ebm_vs_interpret.run,
 }
 

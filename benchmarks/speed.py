@@ -122,11 +122,21 @@ def measure_memory(n_rows: int) -> dict:
 
 def render(numbers: dict) -> str:
     ratios = [
-        [f"{r['rows']:,}", f"{r['ours']:.3g}", f"{r['interpret']:.3g}", f"{r['ratio']:.1f} ({r['ratio_low']:.1f} to {r['ratio_high']:.1f})"]
+        [
+            f"{r['rows']:,}",
+            f"{r['ours']:.3g}",
+            f"{r['interpret']:.3g}",
+            f"{r['ratio']:.1f} ({r['ratio_low']:.1f} to {r['ratio_high']:.1f})",
+        ]
         for r in numbers["ratios"]
     ]
     growth = [
-        [f"{g['rows']:,}", f"{g['seconds']:.3g}", f"{1e6 * g['per_row']:.2f}", f"{1e6 * (g['seconds'] - g['fixed']) / g['rows']:.2f}"]
+        [
+            f"{g['rows']:,}",
+            f"{g['seconds']:.3g}",
+            f"{1e6 * g['per_row']:.2f}",
+            f"{1e6 * (g['seconds'] - g['fixed']) / g['rows']:.2f}",
+        ]
         for g in numbers["growth"]
     ]
     wide = [[w["what"], f"{w['rows']:,}", f"{w['seconds']:.2f}"] for w in numbers["wide"]]

@@ -59,10 +59,27 @@ def test_an_unknown_relation_is_refused():
         make(neighbours="swap")
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.int32, np.uint64])
-def test_only_exact_int64_statistics_are_released(dtype):
-    with pytest.raises(ParameterError, match="int64"):
-        make().release(np.zeros(3, dtype=dtype), SeededNoise(0))
+@pytest.mark.parametrize("dtype", [np.float64, np.int32, np.uint64, bool])
+@pytest.mark.parametrize("size", [0, 3])
+def test_only_exact_integers_are_released(dtype, size):
+    with pytest.raises(ParameterError, match="exact int64"):
+        make().release(np.zeros(size, dtype=dtype), SeededNoise(0))
+
+
+@pytest.mark.parametrize("wrong", [1.0, None, np.float64(2)])
+def test_an_object_array_with_anything_but_integers_is_refused(wrong):
+    with pytest.raises(ParameterError, match="exact int64"):
+        make().release(np.array([1, wrong], dtype=object), SeededNoise(0))
+
+
+def test_integers_beyond_int64_keep_every_digit():
+    exact = np.array([2**80 + 1, -(2**70)], dtype=object)
+    released = make().release(exact, SeededNoise(2))
+    assert (released - exact).tolist() == SeededNoise(2).discrete_gaussian(make().scale, 2).tolist()
+
+
+def test_noise_that_is_drawn_apart_is_the_noise_of_a_release():
+    assert np.array_equal(make().draw(4, SeededNoise(1)), make().release(np.zeros(4, dtype=np.int64), SeededNoise(1)))
 
 
 @pytest.mark.parametrize("noise", [SystemNoise(), SeededNoise(1)])

@@ -125,7 +125,7 @@ def test_a_probability_has_no_use_for_a_range_and_gives_its_share_to_the_boostin
 def test_a_budget_too_small_for_exact_noise_is_refused_before_noise_is_drawn():
     noise = CountingNoise(0)
     with pytest.raises(ParameterError, match="too small"):
-        fit(Ebm(), make_stage(n_rows=10), mu=1e-9, noise=noise)
+        fit(Ebm(), make_stage(n_rows=10), mu=1e-12, noise=noise)
     assert noise.drawn == []
 
 

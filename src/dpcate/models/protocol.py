@@ -79,7 +79,8 @@ class StageData:
     residual_of
         Name of the released stage whose residual the target is.
     residual_spread
-        For given inputs, how many times larger the target's variance is than that of the residual: released facts only.
+        For given inputs, how many times larger the target's variance is than that of the residual, because of
+        inverse-probability weights: released facts only.
     signal, intercept_signal
         Public guess of the share of the target's variance that one feature, and the intercept, may explain.
     reaches

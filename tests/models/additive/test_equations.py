@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcate.mechanisms import ROW_LIMIT, MomentRelease, SeededNoise, moments
+from dpcate.mechanisms import ENTRY_LIMIT, ROW_LIMIT, MomentRelease, SeededNoise
 from dpcate.models import StageData
 from dpcate.models.additive import equations
-from dpcate.models.additive.basis import make_basis
+from dpcate.models.additive.basis import Basis, ColumnBasis, make_basis
 from dpcate.models.additive.equations import Equations, Layout
 from dpcate.schema import Category, Number
 from dpcate.tables import GRID
@@ -42,7 +42,18 @@ def make_data(n_rows=500, *, with_loading=True, **changes):
 
 
 def vectors(layout, data):
-    return np.concatenate(list(layout.vectors(data)))
+    """Every row's vector as whole numbers, from tables, products, multipliers and targets; exact in float64."""
+    rows = layout.table_rows(data.loading_bound)
+    written = []
+    for batch in layout.batches(rows, data):
+        looked_up = [table[:, batch.codes[:, j]].T for j, table in enumerate(rows.tables)]
+        functions = np.column_stack([np.full(len(batch.codes), rows.constant), *looked_up, batch.products])
+        written.append(np.column_stack([functions * batch.multiplier[:, None], batch.target]))
+    return np.concatenate(written)
+
+
+def longest(rows):
+    return max(sum(int(value) ** 2 for value in row) for row in rows)
 
 
 def propensity_law(codes):
@@ -55,16 +66,21 @@ def propensity_law(codes):
     codes=codes_of_a_row,
     target=st.floats(-1, 1),
     loading=st.one_of(st.floats(-1, 1), st.sampled_from([5.0, -5.0])),
-    longest=st.sampled_from([1e-3, 0.5, 2.0, 1e3]),
+    reach=st.sampled_from([1e-3, 0.5, 2.0, 1e3]),
     clip=st.sampled_from([1e-3, 0.3, 10.0]),
 )
-def test_no_row_is_longer_than_one(codes, target, loading, longest, clip):
+def test_no_row_is_longer_than_the_limit_nor_shortened_by_the_grid(codes, target, loading, reach, clip):
     data = make_data(
         1, codes=np.array([codes], dtype=np.uint16), target=np.array([target]), loading=np.array([loading])
     )
     for law in (None, propensity_law):
-        row = vectors(make_layout(longest, 0.1, clip), StageData(**{**fields(data), "loading_law": law}))
-        assert np.linalg.norm(row) <= 1.0
+        layout, stage = make_layout(reach, 0.1, clip), StageData(**{**fields(data), "loading_law": law})
+        assert longest(vectors(layout, stage)) <= ROW_LIMIT**2
+        if reach < 0.1:
+            continue  # tables are clipped: no row has room
+        factor = layout.shortening(BASIS.squared_norms(data.codes, WEIGHTS), stage.reach(data.codes))
+        residual = factor * np.clip(target - 0.1, -clip, clip) * layout.target_scale / layout.unit
+        assert vectors(layout, stage)[0, -1] / ROW_LIMIT == pytest.approx(residual[0], rel=0.02, abs=1e-5)
 
 
 def fields(data):
@@ -73,13 +89,36 @@ def fields(data):
 
 @settings(deadline=None)
 @given(codes=codes_of_a_row, target=wild, loading=wild)
-def test_a_row_of_wild_values_is_inside_the_unit_or_dropped_by_the_grid(codes, target, loading):
+def test_a_row_of_wild_values_is_short_enough_or_dropped(codes, target, loading):
     data = make_data(
         1, codes=np.array([codes], dtype=np.uint16), target=np.array([target]), loading=np.array([loading])
     )
-    with np.errstate(all="ignore"):
-        grid = moments.rows_to_grid(vectors(make_layout(), data))
-    assert sum(int(value) ** 2 for value in grid[0]) <= ROW_LIMIT**2
+    for reaches in (None, np.array([target])):
+        with np.errstate(all="ignore"):
+            rows = vectors(make_layout(), StageData(**{**fields(data), "reaches": reaches}))
+        assert longest(rows) <= ROW_LIMIT**2
+        if np.isnan(target) or np.isnan(loading):
+            assert not rows.any()
+
+
+@pytest.mark.parametrize("size", [1e3, 1e9, 1e30, 1e100])
+def test_functions_with_wild_values_become_tables_that_the_mechanism_takes(size):
+    """A nearly constant column has a function that is huge at a rare code: nobody there has room in the vector."""
+    column = ColumnBasis(np.array([[0.0, 1.0, -size]]), np.zeros(1, dtype=np.int64), np.ones(1), np.ones(3) / 3)
+    basis = Basis((column, column), ((0, 1),), np.zeros(1))
+    layout = Layout(basis, np.ones(4), 2.0, 0.0, 1.0)
+    codes = np.array([[1, 1], [2, 1], [2, 2], [0, 2]], dtype=np.uint16)
+    data = make_data(4, with_loading=False, columns=COLUMNS[:2], codes=codes, target=np.array([1.0, -1, 1, -1]))
+    tables = layout.table_rows(1.0).tables
+    assert max(np.abs(table).max() for table in tables) <= ENTRY_LIMIT
+    rows = vectors(layout, data)
+    assert longest(rows) <= ROW_LIMIT**2
+    assert rows[0, :4].all(), "ordinary codes keep their vector"
+
+
+def test_the_constant_is_at_least_one_grid_step():
+    for reach in (1e6, 1e-6):
+        assert 1 <= make_layout(reach).table_rows(0.9).constant <= ENTRY_LIMIT
 
 
 @pytest.mark.parametrize("with_loading", [True, False])
@@ -90,51 +129,73 @@ def test_a_row_has_the_same_bits_in_every_batch_and_place(with_loading, monkeypa
         monkeypatch.setattr(equations, "_BATCH", size)
         assert np.array_equal(vectors(layout, data), whole)
     backwards = {
-        name: value[::-1] if name in ("codes", "target", "loading") and value is not None else value
+        name: value[::-1] if name in ("codes", "target", "loading", "reaches") and value is not None else value
         for name, value in fields(data).items()
     }
     assert np.array_equal(vectors(layout, StageData(**backwards)), whole[::-1])
+    assert np.array_equal(vectors(layout, data.cleaned()), whole), "reaches worked out once are the same"
 
 
 def test_the_shortening_factor_does_not_look_at_target_or_arm():
-    """Whoever has the same features is shortened alike: the first coordinate over the loading is the same."""
+    """Whoever has the same features is shortened alike: the multiplier over the loading is the same."""
     layout = make_layout(longest=0.4)
     data = make_data(2, codes=np.array([[1000, 3, 1]] * 2, dtype=np.uint16), loading_law=propensity_law)
     e = 0.1 + 0.8 * 1000 / GRID
     rows = vectors(
         layout, StageData(**{**fields(data), "loading": np.array([1 - e, -e]), "target": np.array([9.0, -9])})
     )
-    assert rows[0, 0] / (1 - e) == pytest.approx(rows[1, 0] / -e, rel=1e-12)
+    m = rows[:, 0] / layout.table_rows(0.9).constant
+    assert m.tolist() == np.rint(m).tolist()
+    assert abs(m[0] / (1 - e) - m[1] / -e) <= 0.5 / (1 - e) + 0.5 / e, "alike but for whole multipliers"
+    assert m[0] < 0.9 * (1 - e) * equations.MULTIPLIER / 0.9, "shortened, or this test shows nothing"
     assert rows[0, -1] == -rows[1, -1]
 
 
+@pytest.mark.parametrize("target_only", [True, False])
 @pytest.mark.parametrize("with_loading", [True, False])
-def test_without_noise_the_equations_are_those_of_weighted_least_squares(with_loading):
+def test_without_noise_the_equations_are_those_of_weighted_least_squares(with_loading, target_only):
     layout, data = make_layout(), make_data(20_000, with_loading=with_loading)
-    mechanism = MomentRelease(dimension=BASIS.n_terms + 1, mu=1e6, neighbours="replace")
-    seen = Equations.release(layout, data, mechanism, SeededNoise(0))
+    mechanism = MomentRelease(mu=1e6, neighbours="replace")
+    seen = Equations.release(layout, data, mechanism, SeededNoise(0), target_only=target_only)
     q = BASIS.matrix(data.codes)
-    factor = layout.shortening(data.codes, data.reach(data.codes))
+    factor = layout.shortening(BASIS.squared_norms(data.codes, WEIGHTS), data.reach(data.codes))
     assert factor.min() < 1, "some rows are shortened, or this test shows nothing"
     q = q * (factor * (data.loading if with_loading else 1.0))[:, None]
     r = factor * np.clip(data.target - layout.centre, -layout.clip, layout.clip)
-    level = np.sqrt(np.outer(*[np.diagonal(q.T @ q)] * 2))
-    assert np.abs((seen.gram - q.T @ q) / level).max() < 1e-3
-    assert np.abs((seen.z - q.T @ r) / np.sqrt(np.diagonal(q.T @ q) * (r @ r))).max() < 1e-3
+    G, released = q.T @ q, np.isfinite(seen.gram_noise)
+    level = np.sqrt(np.outer(*[np.diagonal(G)] * 2))
+    assert np.abs((seen.gram - G) / level)[released].max(initial=0.0) < 5e-3
+    assert np.abs((seen.z - q.T @ r) / np.sqrt(np.diagonal(G) * (r @ r))).max() < 1e-3
     assert seen.squares == pytest.approx(r @ r, rel=1e-3)
+    assert not seen.gram[~released].any()
+    assert released.any() != target_only
+
+
+def test_everything_is_released_but_products_of_curves_with_other_columns():
+    released = np.isfinite(Equations.release(make_layout(), make_data(0), make_mechanism(), SeededNoise(0)).gram_noise)
+    groups, leading = BASIS.groups, (BASIS.orders <= 0) | (BASIS.orders == BASIS.orders.max())
+    wanted = (groups[:, None] == groups[None, :]) | np.outer(leading, leading) | (groups == 0) | (groups == 0)[:, None]
+    assert np.array_equal(released, wanted)
+    assert not wanted.all()
+
+
+def make_mechanism(neighbours="replace", mu=1.0):
+    return MomentRelease(mu=mu, neighbours=neighbours)
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "add_remove"])
 def test_the_stated_noise_is_the_noise(neighbours):
     layout, nothing = make_layout(), make_data(0)
-    mechanism = MomentRelease(dimension=BASIS.n_terms + 1, mu=1.0, neighbours=neighbours)
+    mechanism = MomentRelease(mu=1.0, neighbours=neighbours)
     source = SeededNoise(3)
     draws = [Equations.release(layout, nothing, mechanism, source) for _ in range(400)]
     z = np.array([draw.z / draw.z_noise for draw in draws])
     gram = np.array([draw.gram / draw.gram_noise for draw in draws])
+    released = np.isfinite(draws[0].gram_noise)
     squares = np.array([draw.squares / draw.squares_noise for draw in draws])
     assert (z**2).mean() == pytest.approx(1.0, abs=0.1)
-    assert (gram**2).mean() == pytest.approx(1.0, abs=0.1)
+    assert (gram[:, released] ** 2).mean() == pytest.approx(1.0, abs=0.1)
+    assert not gram[:, ~released].any()
     assert np.diagonal(gram, axis1=1, axis2=2).std() == pytest.approx(1.0, abs=0.05)
     assert (squares**2).mean() == pytest.approx(1.0, abs=0.45)
 
@@ -143,7 +204,7 @@ def test_noise_on_the_right_hand_side_follows_the_formula_of_the_proof_page():
     t, mu = equations.TARGET_WEIGHT, 0.7
     layout = make_layout()
     for neighbours, factor in (("replace", 1.0), ("add_remove", np.sqrt(0.5))):
-        mechanism = MomentRelease(dimension=BASIS.n_terms + 1, mu=mu, neighbours=neighbours)
+        mechanism = MomentRelease(mu=mu, neighbours=neighbours)
         seen = Equations.release(layout, make_data(0), mechanism, SeededNoise(0))
         expected = factor * (1 + t**2) / t * layout.longest * layout.clip / mu / WEIGHTS
-        assert seen.z_noise == pytest.approx(expected, rel=1e-6)
+        assert seen.z_noise == pytest.approx(expected * equations._MARGIN**2, rel=1e-6)

@@ -68,16 +68,16 @@ class MomentRegression:
         """The target's own law: wider than the residual's where the stage says so."""
         if self.data.residual_of is None or self.data.residual_spread is None:
             return self.law
-        return self.law.scaled(math.sqrt(float(self.data.residual_spread(self.made_up).mean())))
+        return self.law.weighted(self.data.residual_spread(self.made_up))
 
     @cached_property
     def clip(self) -> float:
         """Where the target is clipped around its centre."""
-        half_range = (self.data.high - self.data.low) / 2
+        farthest = max(self.data.high - self.target.centre, self.target.centre - self.data.low)
         if self.data.kind == "probability":
-            return half_range
+            return farthest
         n_terms = 1 + 6 * len(self.data.columns)
-        return clip_at(self.target, mu=self.mu, n_rows=self.n_rows, n_terms=n_terms, half_range=half_range)
+        return clip_at(self.target, mu=self.mu, n_rows=self.n_rows, n_terms=n_terms, farthest=farthest)
 
     @cached_property
     def attenuation(self) -> float:

@@ -35,6 +35,9 @@ __all__ = ["RESIDUAL", "fit_rounds"]
 
 RESIDUAL = "residual_law"
 
+_DISAGREEMENT = 0.03
+"""Part of the sampling noise that rounds do not share, as they shorten rows differently: a floor at huge budgets."""
+
 
 def fit_rounds(
     stage: MomentRegression, basis: Basis, noise: NoiseSource, guarantee: Guarantee, *, shares: Sequence[float]
@@ -94,6 +97,7 @@ def _combined(rounds: Sequence[_Round], posterior: Posterior, sampling: float, p
     for one in rounds:
         gram = one.seen.gram
         noise = one.seen.z_noise**2 + gram.variance @ ((posterior.mean - one.start) ** 2 + doubt)
+        noise += _DISAGREEMENT**2 * sampling * np.diagonal(gram.matrix)
         scaled = gram.matrix / noise
         precision += scaled @ gram.matrix
         weighted += scaled @ (one.seen.z + gram.matrix @ one.start)

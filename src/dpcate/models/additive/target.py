@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 
 __all__ = ["TargetLaw", "clip_at", "release_target_law"]
 
+LEAST_CLIP, CLIP_SLOPE, CLIP_AT = 1.1, 0.3, 100.0
+"""Clip at LEAST_CLIP standard deviations, and CLIP_SLOPE more for every factor e of budget beyond CLIP_AT."""
+
+N_QUANTILES = 16
+"""Weights that stand for all of them."""
+
+LARGEST_UNFAIRNESS, _STEP = 0.03, 1.1
+"""Shifts may be misread by this many standard deviations; the bound moves out by this factor at a time."""
+
 N_CELLS, POINTS_PER_CELL = 32, 4
 
 
@@ -61,9 +70,33 @@ class TargetLaw:
         """Return E[clip(u)^2]."""
         return float(self.shares @ np.clip(self.deviations, -reach, reach) ** 2)
 
+    def unfairness(self, reach: float) -> float:
+        """Return by how much clipping misreads a shift of half a standard deviation, in standard deviations."""
+        shift = 0.5 * self.scale
+        middle = float(self.shares @ np.clip(self.deviations, -reach, reach))
+        moved = [float(self.shares @ np.clip(self.deviations + s, -reach, reach)) for s in (shift, -shift)]
+        answers = np.abs(np.array(moved) - middle) / self.attenuation(reach)
+        return float(np.abs(answers - shift).max() / self.scale)
+
     def scaled(self, factor: float) -> TargetLaw:
         """Return the law of what is left after a model explained all but ``factor`` of the standard deviation."""
         return TargetLaw(0.0, self.deviations * factor, self.shares)
+
+    def weighted(self, spreads: NDArray[np.float64]) -> TargetLaw:
+        """Return the law of the residual times an inverse-probability weight.
+
+        A weight that is 1 / p with probability p and -1 / (1 - p) otherwise multiplies the variance by 1 / (p (1 - p)).
+
+        Parameters
+        ----------
+        spreads
+            That factor, for some made-up rows.
+        """
+        chosen = np.quantile(spreads, (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES)
+        p = (1.0 - np.sqrt(np.maximum(1.0 - 4.0 / chosen, 0.0))) / 2.0
+        likely = np.concatenate([p, 1.0 - p]) / N_QUANTILES
+        times = np.concatenate([1.0 / p, -1.0 / (1.0 - p)])
+        return TargetLaw(0.0, np.outer(times, self.deviations).ravel(), np.outer(likely, self.shares).ravel())
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
@@ -105,13 +138,23 @@ def _spread_within_cells(edges: NDArray[np.float64], shares: NDArray[np.float64]
     return TargetLaw(centre, points - centre, each)
 
 
-def clip_at(law: TargetLaw, *, mu: float, n_rows: float, n_terms: int, half_range: float) -> float:
-    """Return where to clip: near one standard deviation while noise wins, further out the more the budget allows."""
+def clip_at(law: TargetLaw, *, mu: float, n_rows: float, n_terms: int, farthest: float) -> float:
+    """Return where to clip: near one standard deviation while noise wins, further out the more the budget allows.
+
+    Where the law is lopsided (a yes/no target, a long tail), clipping would answer a shift by another amount than it
+    answers the opposite shift; the bound then moves out until it treats shifts of half a standard deviation fairly.
+
+    Parameters
+    ----------
+    law
+        The target's law.
+    mu, n_rows, n_terms
+        What the release may cost, and the size of the regression.
+    farthest
+        Largest distance of a target from the centre: nothing is clipped there.
+    """
     strength = mu * n_rows / math.sqrt(n_terms)
-    factor = LEAST_CLIP + CLIP_SLOPE * math.log(max(strength / CLIP_AT, 1.0))
-    return float(min(factor * law.scale, half_range))
-
-
-LEAST_CLIP = 1.1
-CLIP_SLOPE = 0.3
-CLIP_AT = 100.0
+    clip = law.scale * (LEAST_CLIP + CLIP_SLOPE * math.log(max(strength / CLIP_AT, 1.0)))
+    while clip < farthest and law.unfairness(clip) > LARGEST_UNFAIRNESS:
+        clip *= _STEP
+    return float(min(clip, farthest))

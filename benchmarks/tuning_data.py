@@ -1,0 +1,126 @@
+"""Made-up data for choosing the additive model's constants: unlike setups A to E on purpose.
+
+Other dimensions, other laws of the features, other effects, other noise, a yes/no outcome, rare treatment, an effect with an
+interaction. Nothing of the benchmark is used to choose anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from dpcate import Category, Number, Schema
+
+__all__ = ["CASES", "Case", "Draw"]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Features, and what holds given them: baseline, propensity, effect and outcome noise."""
+
+    X: np.ndarray
+    baseline: np.ndarray
+    propensity: np.ndarray
+    effect: np.ndarray
+    noise: np.ndarray
+
+
+@dataclass(frozen=True)
+class Case:
+    """A way to make data: its law, the public bounds of the features and of the outcome."""
+
+    law: Callable[[int, np.random.Generator], Draw]
+    bounds: tuple[float, float]
+    outcome: tuple[float, float]
+    binary: bool = False
+
+    def draw(self, n: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return X, T, Y and the effect."""
+        made = self.law(n, generator)
+        T = (generator.uniform(size=n) < made.propensity).astype(float)
+        mean = made.baseline + T * made.effect
+        Y = (generator.uniform(size=n) < mean).astype(float) if self.binary else mean + made.noise
+        return made.X, T, Y, made.effect
+
+    def schema(self) -> Schema:
+        """Return the public facts: columns of zeros and ones are categories."""
+        X = self.law(200, np.random.default_rng(0)).X
+        features = [
+            Category(f"x{j}", [0, 1]) if set(np.unique(column)) <= {0.0, 1.0} else Number(f"x{j}", *self.bounds)
+            for j, column in enumerate(X.T)
+        ]
+        return Schema(Number("y", *self.outcome), Category("t", [0, 1]), features)
+
+
+def _ramp(n, g):
+    X = g.uniform(-1, 1, (n, 4))
+    baseline = np.cos(2 * X[:, 0]) + X[:, 1] ** 2 - X[:, 2]
+    return Draw(X, baseline, expit(1.2 * X[:, 1]), 0.5 + np.clip(2 * X[:, 3], -0.5, 1), 0.8 * g.normal(size=n))
+
+
+def _skew(n, g):
+    X = np.minimum(g.gamma(2, 1, (n, 5)), 10)
+    baseline = np.sqrt(X[:, 0]) + 0.3 * X[:, 1] * (X[:, 2] > 2)
+    return Draw(
+        X, baseline, np.clip(0.25 + 0.06 * X[:, 0], 0.1, 0.9), np.log1p(X[:, 2]) - 0.2 * X[:, 4], g.normal(size=n)
+    )
+
+
+def _null(n, g):
+    X = np.clip(g.normal(size=(n, 6)), -4, 4)
+    baseline = X[:, 0] + 0.5 * X[:, 1] * X[:, 2]
+    return Draw(X, baseline, expit(0.8 * X[:, 0] - 0.4 * X[:, 3]), np.zeros(n), 1.5 * g.normal(size=n))
+
+
+def _dense(n, g):
+    X = np.clip(g.multivariate_normal(np.zeros(7), 0.5 * np.ones((7, 7)) + 0.5 * np.eye(7), n), -4, 4)
+    baseline = X @ np.array([1, -1, 0.5, 0, 0, 0.5, -0.5]) + np.abs(X[:, 3])
+    effect = 1 + X @ np.array([0.3, -0.3, 0.2, -0.2, 0.3, 0, 0])
+    return Draw(X, baseline, expit(0.5 * X[:, 4] + 0.5 * X[:, 5]), effect, g.normal(size=n))
+
+
+def _steps(n, g):
+    X = np.column_stack([g.uniform(0, 1, (n, 3)), g.integers(0, 2, (n, 2))])
+    effect = (X[:, 1] > 0.3) - 1.5 * X[:, 4]
+    return Draw(X, 2 * (X[:, 0] > 0.5) + X[:, 3], 0.15 + 0.2 * X[:, 4], effect, g.normal(size=n))
+
+
+def _binary(n, g):
+    X = np.column_stack([g.beta(2, 5, (n, 3)), g.integers(0, 2, (n, 2))])
+    effect = 0.25 * X[:, 4] - 0.2 * X[:, 1]
+    return Draw(X, 0.2 + 0.3 * X[:, 3] + 0.2 * X[:, 0], np.full(n, 0.5), effect, np.zeros(n))
+
+
+def _heavy(n, g):
+    X = g.uniform(-2, 2, (n, 8))
+    baseline = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] / 2
+    return Draw(X, baseline, expit(X[:, 2]), X[:, 5] ** 2 / 2 - 0.5, 0.8 * g.standard_t(4, size=n))
+
+
+def _big(n, g):
+    X = np.clip(g.normal(size=(n, 4)), -4, 4)
+    baseline = 4 * X[:, 0] + 2 * np.tanh(2 * X[:, 1])
+    return Draw(X, baseline, expit(X[:, 0]), 1 + 0.8 * X[:, 1], g.normal(size=n))
+
+
+def _interaction(n, g):
+    X = np.clip(g.normal(size=(n, 5)), -4, 4)
+    baseline = X[:, 0] + np.sin(X[:, 1]) + 0.5 * X[:, 2] * X[:, 3]
+    effect = 0.5 + 0.5 * X[:, 0] * X[:, 1] + 0.4 * X[:, 4]
+    return Draw(X, baseline, expit(0.7 * X[:, 0] + 0.3 * X[:, 2]), effect, g.normal(size=n))
+
+
+CASES = {
+    "ramp": Case(_ramp, (-1, 1), (-4, 6)),
+    "skew": Case(_skew, (0, 10), (-4, 10)),
+    "null": Case(_null, (-4, 4), (-8, 8)),
+    "dense": Case(_dense, (-4, 4), (-7, 12)),
+    "steps": Case(_steps, (0, 1), (-4, 7)),
+    "binary": Case(_binary, (0, 1), (0, 1), binary=True),
+    "heavy": Case(_heavy, (-2, 2), (-7, 7)),
+    "big": Case(_big, (-4, 4), (-18, 18)),
+    "interaction": Case(_interaction, (-4, 4), (-8, 10)),
+}
