@@ -3,7 +3,7 @@ import pytest
 
 from dpcate.models.additive.basis import PAIR
 from dpcate.models.additive.equations import Equations
-from dpcate.models.additive.gram import estimate_gram
+from dpcate.models.additive.gram import estimate_gram, positive
 
 ORDERS = np.array([-1, 0, 1, 2, 0, 1, 2, PAIR])
 SIZE, LEVEL = len(ORDERS), 1000.0
@@ -58,3 +58,27 @@ def test_the_matrix_is_symmetric_and_positive_definite_at_any_noise(noise):
         assert np.linalg.eigvalsh(found.matrix).min() > 0.01 * LEVEL
         assert found.variance.min() >= 0
         assert (found.variance <= (noise * LEVEL) ** 2 * 2.001).all(), "an estimate is not worse than what was seen"
+
+
+@pytest.mark.parametrize("noise", [1e-6, 0.1, 10.0])
+def test_entries_that_were_not_released_are_those_predicted_and_stay_in_doubt(noise):
+    equations = seen(noisy(correlated(), noise * LEVEL), noise * LEVEL)
+    hidden = np.zeros((SIZE, SIZE), dtype=bool)
+    hidden[2, 5] = hidden[5, 2] = True
+    equations.gram[hidden], equations.gram_noise[hidden] = 0.0, np.inf
+    predicted = PREDICTED.copy()
+    predicted[hidden] = 0.3 * LEVEL
+    found = estimate_gram(equations, predicted, LEVEL, ORDERS)
+    assert np.isfinite(found.matrix).all()
+    assert np.isfinite(found.variance).all()
+    assert found.variance[2, 5] >= (0.01 * LEVEL) ** 2
+    if noise < 1e-3:
+        assert found.matrix[2, 5] == pytest.approx(0.3 * LEVEL, rel=1e-6)
+        assert found.variance[~hidden].max() < 1e-3 * found.variance[2, 5]
+
+
+def test_eigenvalues_are_raised_and_a_positive_matrix_is_left_alone():
+    assert positive(correlated(), LEVEL) == pytest.approx(correlated(), abs=1e-9 * LEVEL)
+    raised = positive(correlated(1.5), LEVEL)
+    assert np.linalg.eigvalsh(correlated(1.5)).min() < 0
+    assert np.linalg.eigvalsh(raised).min() == pytest.approx(0.15 * LEVEL)

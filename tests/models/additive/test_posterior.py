@@ -87,3 +87,12 @@ def test_without_any_group_there_is_nothing_to_search_and_still_a_posterior():
     found = solve(z, covariance, gram, sampling=SAMPLING, prior=Prior(SIZES, np.zeros(len(SIZES), dtype=np.int64)))
     assert len(found.log_scales) == 0
     assert np.isfinite(found.mean).all()
+
+
+@pytest.mark.parametrize("start", [[-6.0, -6.0], [0.0, -2.0]])
+def test_where_the_search_starts_does_not_change_what_it_finds(start):
+    _, (z, covariance, gram), prior = make()
+    usual = solve(z, covariance, gram, sampling=SAMPLING, prior=prior)
+    other = solve(z, covariance, gram, sampling=SAMPLING, prior=prior, start=np.array(start))
+    assert other.log_scales == pytest.approx(usual.log_scales, abs=1e-2)
+    assert other.mean == pytest.approx(usual.mean, abs=1e-3)

@@ -47,8 +47,8 @@ def test_a_clipped_shift_is_attenuated_as_stated():
     assert moved / shift == pytest.approx(NORMAL.attenuation(2.0), abs=0.01)
 
 
-def clip(mu, n_rows=1000.0, half_range=1e9):
-    return clip_at(NORMAL, mu=mu, n_rows=n_rows, n_terms=20, half_range=half_range)
+def clip(mu, n_rows=1000.0, farthest=1e9, law=NORMAL):
+    return clip_at(law, mu=mu, n_rows=n_rows, n_terms=20, farthest=farthest)
 
 
 def test_the_clip_grows_with_the_budget_and_stays_inside_the_bounds():
@@ -56,7 +56,7 @@ def test_the_clip_grows_with_the_budget_and_stays_inside_the_bounds():
     assert clips == sorted(clips)
     assert clips[-1] > clips[0] > 0
     assert clip(1.0, n_rows=1e6) > clip(1.0, n_rows=1e2)
-    assert clip(1e9, half_range=3.0) == 3.0
+    assert clip(1e9, farthest=3.0) == 3.0
 
 
 def test_a_scaled_law_is_centred_and_narrower():
