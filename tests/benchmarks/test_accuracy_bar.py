@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from benchmarks.accuracy import RIVALS, ratios, study
 
 BARS = {"shared": (13.0, 7.0, 2.7, 0.5), "split": (8.0, 4.5, 1.7, 0.35)}

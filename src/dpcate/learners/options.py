@@ -26,7 +26,7 @@ def check_schema(schema: object) -> Schema:
             f"treatment {schema.treatment.name!r} must list exactly two arms, control first; "
             f"got {len(schema.treatment.levels)}. Rows of other arms are left out."
         )
-    if not 1e-80 < schema.outcome.high - schema.outcome.low < 1e80:
+    if not 1e-25 < schema.outcome.high - schema.outcome.low < 1e25 or abs(schema.outcome.low) > 1e25:
         raise SchemaError(f"outcome {schema.outcome.name!r} must have bounds of ordinary size; change its unit.")
     return schema
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Stage"]
 
+SMALLEST, LARGEST = 1e-30, 1e30
+"""Bounds of a stage lie between these: beyond them, squares of squares would leave the range of floats."""
+
 RowFunction = Callable[["Rows", "Released"], "NDArray[np.float64]"]
 RowPair = Callable[["Rows", "Released"], "tuple[NDArray[np.float64], NDArray[np.float64]]"]
 
@@ -93,14 +96,18 @@ class Stage:
     def data(self, rows: Rows, schema: Schema, released: Released, *, n_rows: int | None) -> StageData:
         """Return what the base learner sees: Algorithm 1's transformed rows."""
         low, high = (float(bound) for bound in self.bounds(schema, released))
-        if not (np.isfinite(low) and np.isfinite(high) and low < high):
-            raise TransformationError(f"the bounds of stage {self.name!r} must be finite with low < high.")
+        if not (SMALLEST < high - low < LARGEST and max(abs(low), abs(high)) < LARGEST):
+            raise TransformationError(
+                f"the bounds of stage {self.name!r} must be finite with low < high, of ordinary size."
+            )
         target = _values(self.target, rows, released)
         loading, loading_bound = None, 1.0
         if self.loading is not None and self.loading_bound is not None:
             loading_bound = float(self.loading_bound(schema, released))
-            if not (np.isfinite(loading_bound) and loading_bound > 0):
-                raise TransformationError(f"the loading bound of stage {self.name!r} must be positive and finite.")
+            if not SMALLEST < loading_bound < LARGEST:
+                raise TransformationError(
+                    f"the loading bound of stage {self.name!r} must be positive and of ordinary size."
+                )
             loading = _values(self.loading, rows, released)
             loading = np.clip(np.where(np.isnan(loading), 0.0, loading), -loading_bound, loading_bound)
         return StageData(

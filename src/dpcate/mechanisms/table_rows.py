@@ -62,7 +62,7 @@ class TableProduct:
         return np.clip(np.rint((product - self.mean) * self.factor), -ENTRY_LIMIT, ENTRY_LIMIT)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RowBatch:
     """Some rows: codes, products, squared length of the looked-up part, and (once known) multiplier and target.
 
@@ -204,6 +204,9 @@ class _Sums:
     def add(self, batch: RowBatch, part: slice) -> None:
         """Add some rows of a batch."""
         m, t = batch.multiplier[part], batch.target[part]
+        fits = m * m * batch.squares[part] + t * t <= ROW_LIMIT**2
+        if not fits.all():  # never for a batch that was made as it should be
+            m, t = np.where(fits, m, 0.0), np.where(fits, t, 0.0)
         crossed, squared = m * t, None if self.rows.target_only else m * m
         for j, (counts, table) in enumerate(zip(self.counts, self.rows.tables, strict=True)):
             codes = batch.codes[part, j].astype(np.intp)

@@ -50,7 +50,7 @@ class Budget:
     neighbours: Neighbours
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StageData:
     """The encoded rows of one stage: minimise sum (target - loading f(inputs))^2 over functions f.
 

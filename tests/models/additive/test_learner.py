@@ -249,3 +249,26 @@ def test_every_learner_keeps_its_budget_under_both_relations_and_plans(learner, 
     assert fitted.ate() == pytest.approx(1.5, abs=1.2)
     fitted.save(tmp_path / "model.json")
     assert np.array_equal(load(tmp_path / "model.json").effect(table), fitted.effect(table))
+
+
+@pytest.mark.parametrize("levels", [range(60), [0]])
+def test_columns_without_a_single_leading_term_work_in_every_stage(levels):
+    """Categories of many levels, or of one, have no correlations: later stages must not look for any."""
+    from dpcate import Category, DRLearner, Number, RLearner, Schema
+
+    schema = Schema(Number("y", 0, 1), Category("t", [0, 1]), [Category("z", levels)])
+    generator = np.random.default_rng(0)
+    table = {"y": generator.uniform(size=400), "t": generator.integers(0, 2, 400), "z": generator.integers(0, 60, 400)}
+    for learner in (RLearner, DRLearner):
+        assert np.isfinite(learner(schema, random_state=0).fit_table(table).effect(table)).all()
+
+
+@pytest.mark.parametrize("propensity", [1e-12, 1e-6, 1 - 1e-9])
+def test_a_known_propensity_near_zero_or_one_gives_a_valid_release(propensity):
+    from dpcate import Category, DRLearner, Number, RLearner, Schema
+
+    schema = Schema(Number("y", 0, 1), Category("t", [0, 1]), [Number("x", 0, 1)], propensity=propensity)
+    generator = np.random.default_rng(0)
+    table = {"y": generator.uniform(size=300), "t": generator.integers(0, 2, 300), "x": generator.uniform(size=300)}
+    for learner in (RLearner, DRLearner):
+        assert np.isfinite(learner(schema, random_state=0).fit_table(table).effect(table)).all()

@@ -39,7 +39,8 @@ def known_correlations(
             matrix = np.eye(len(columns))
             inside = [j for j, column in enumerate(columns) if column.name in place]
             at = [place[columns[j].name] for j in inside]
-            matrix[np.ix_(inside, inside)] = np.array(document["matrix"])[np.ix_(at, at)]
+            known = np.array(document["matrix"]).reshape(len(place), len(place))
+            matrix[np.ix_(inside, inside)] = known[np.ix_(at, at)]
             return matrix
     return None
 

@@ -38,7 +38,7 @@ TREATMENT_SIGNAL = 2.0
 """Prior variance of a treatment's term, in variances of the target: hardly any shrinkage."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class MomentRegression:
     """A stage whose columns' and target's laws are known and whose moments are not yet released.
 

@@ -28,8 +28,8 @@ __all__ = ["TargetLaw", "clip_at", "release_target_law"]
 LEAST_CLIP, CLIP_SLOPE, CLIP_AT = 1.1, 0.3, 100.0
 """Clip at LEAST_CLIP standard deviations, and CLIP_SLOPE more for every factor e of budget beyond CLIP_AT."""
 
-N_QUANTILES = 16
-"""Weights that stand for all of them."""
+N_QUANTILES, SMALLEST_CHANCE = 16, 1e-4
+"""Weights that stand for all of them, and the smallest probability that one may come from."""
 
 LARGEST_UNFAIRNESS, _STEP = 0.03, 1.1
 """Shifts may be misread by this many standard deviations; the bound moves out by this factor at a time."""
@@ -93,7 +93,8 @@ class TargetLaw:
             That factor, for some made-up rows.
         """
         chosen = np.quantile(spreads, (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES)
-        p = (1.0 - np.sqrt(np.maximum(1.0 - 4.0 / chosen, 0.0))) / 2.0
+        p = (2.0 / chosen) / (1.0 + np.sqrt(np.maximum(1.0 - 4.0 / chosen, 0.0)))
+        p = np.clip(p, SMALLEST_CHANCE, 0.5)
         likely = np.concatenate([p, 1.0 - p]) / N_QUANTILES
         times = np.concatenate([1.0 / p, -1.0 / (1.0 - p)])
         return TargetLaw(0.0, np.outer(times, self.deviations).ravel(), np.outer(likely, self.shares).ravel())
