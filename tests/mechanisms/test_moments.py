@@ -60,14 +60,14 @@ def variance_fits(draws, scale):
 @pytest.mark.parametrize("source", [SystemNoise(), SeededNoise(5)], ids=["system", "seeded"])
 def test_the_noise_has_the_stated_law_and_the_test_would_notice_otherwise(neighbours, source):
     release, rows = make(neighbours, mu=2.0), make_rows()
-    draws = np.array([release.release(rows, [], source) for _ in range(600)])
+    draws = np.array([release.release(rows, [], source) for _ in range(1500)])
     on = np.diagonal(draws, axis1=1, axis2=2).ravel()
     off = draws[:, np.triu(rows.released, 1)].ravel()
     for values, scale in ((off, release.noise_scale), (on, math.sqrt(2) * release.noise_scale)):
         assert variance_fits(values, scale)
         assert abs(values.mean()) < 6 * scale / math.sqrt(len(values))
-        assert not variance_fits(1.15 * values, scale)
-        assert not variance_fits(values / 1.15, scale)
+        assert not variance_fits(1.1 * values, scale)
+        assert not variance_fits(values / 1.1, scale)
 
 
 @pytest.mark.parametrize("target_only", [False, True])

@@ -16,7 +16,7 @@ numeric_levels = st.lists(
     min_size=2,
     unique_by=float,
 )
-text_levels = st.lists(st.text(min_size=1), min_size=2, unique=True)
+text_levels = st.lists(st.text(min_size=1).filter(lambda text: text not in ("nan", "NaN")), min_size=2, unique=True)
 
 
 @st.composite
