@@ -213,11 +213,14 @@ class _Sums:
             counts[1] += np.bincount(codes, crossed, minlength=table.shape[1]).astype(np.int64)
             if squared is not None:
                 counts[0] += np.bincount(codes, squared, minlength=table.shape[1]).astype(np.int64)
-        dense = self._dense(batch, part, m, t)
         if self.rows.target_only:
-            self.block[:, -1] += (dense.T @ t).astype(np.int64)
+            n_products = len(self.rows.products)
+            self.block[0, -1] += int((m * self.rows.constant) @ t)  # exact: whole numbers, sums below 2^53
+            self.block[-1 - n_products : -1, -1] += ((batch.products[part] * m[:, None]).T @ t).astype(np.int64)
+            self.block[-1, -1] += int(t @ t)
         else:
-            self.block += (dense.T @ dense).astype(np.int64)  # exact: whole numbers, sums below 2^53
+            dense = self._dense(batch, part, m, t)
+            self.block += (dense.T @ dense).astype(np.int64)
         self.n_since += len(m)
         if self.n_since >= _FOLD:
             self.total = self.matrix()
@@ -226,15 +229,14 @@ class _Sums:
     def _dense(
         self, batch: RowBatch, part: slice, m: NDArray[np.float64], t: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the dense coordinates of each row; those of single columns are left zero if only z is wanted."""
+        """Return the dense coordinates of each row."""
         rows = self.rows
-        dense = np.zeros((len(m), len(rows.dense_places)), order="F")
+        dense = np.empty((len(m), len(rows.dense_places)), order="F")
         dense[:, 0] = m * rows.constant
         at = 1
         for j, (table, chosen) in enumerate(zip(rows.tables, rows.dense, strict=True)):
             if chosen is not None:
-                if not rows.target_only:
-                    np.multiply(np.take(table[chosen].astype(np.float64), batch.codes[part, j]), m, out=dense[:, at])
+                np.multiply(np.take(table[chosen].astype(np.float64), batch.codes[part, j]), m, out=dense[:, at])
                 at += 1
         np.multiply(batch.products[part], m[:, None], out=dense[:, at:-1])
         dense[:, -1] = t
