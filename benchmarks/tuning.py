@@ -63,7 +63,7 @@ VARIANTS = {
 
 
 def run(*, quick: bool = False) -> Report:
-    runs = 1 if quick else 5
+    runs = 1 if quick else 3
     logs = {name: study(variant, runs) for name, variant in list(VARIANTS.items())[: 2 if quick else None]}
     shipped = logs["shipped"]
     rows = []
