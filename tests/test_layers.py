@@ -25,6 +25,7 @@ LEVELS = {
     "accounting": 1,
     "schema": 1,
     "errors": 0,
+    "kernels": 0,
 }
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
 MAY_USE_RANDOM = {"mechanisms", "splitting", "experiments"}

@@ -70,8 +70,8 @@ def test_the_last_stage_must_be_an_effect_of_the_features(schema, columns):
 def test_the_split_plan_shows_each_row_to_exactly_one_stage(schema, columns):
     seen = []
     RLearner(schema, plan="split", model=Recorder(seen), random_state=0).fit_table(columns)
-    assert sum(len(data.target) for data, _, _ in seen) == len(columns["vote"])
-    assert [len(data.target) for data, _, _ in seen] == [data.n_rows for data, _, _ in seen]
+    assert sum(len(data.held.target) for data, _, _ in seen) == len(columns["vote"])
+    assert [len(data.held.target) for data, _, _ in seen] == [data.n_rows for data, _, _ in seen]
     assert [sorted(released) for _, _, released in seen] == [[], ["propensity"], ["outcome", "propensity"]]
     assert len({budget.mu for _, budget, _ in seen}) == 1
 
@@ -79,7 +79,7 @@ def test_the_split_plan_shows_each_row_to_exactly_one_stage(schema, columns):
 def test_the_shared_plan_shows_every_row_to_every_stage_and_shares_mu_squared(schema, columns):
     seen = []
     fitted = RLearner(schema, plan="shared", model=Recorder(seen), random_state=0).fit_table(columns)
-    assert [len(data.target) for data, _, _ in seen] == [len(columns["vote"])] * 3
+    assert [len(data.held.target) for data, _, _ in seen] == [len(columns["vote"])] * 3
     whole = Gaussian(float(np.sqrt(sum(budget.mu**2 for _, budget, _ in seen))))
     assert fitted.guarantee_.f.mu == pytest.approx(whole.mu)
     assert whole.delta(1.0) <= 1e-5 * (1 + 1e-9)
@@ -97,7 +97,7 @@ def test_rows_without_outcome_or_arm_contribute_nothing(schema, columns):
     spoiled["vote"][:10] = np.nan
     spoiled["called"][10:30] = 9
     RLearner(schema, model=Recorder(seen), random_state=0).fit_table(spoiled)
-    assert len(seen[0][0].target) == len(columns["vote"]) - 30
+    assert len(seen[0][0].held.target) == len(columns["vote"]) - 30
     assert seen[0][0].n_rows == len(columns["vote"]), "the public count includes the rows that were left out"
 
 
@@ -119,8 +119,8 @@ def test_targets_and_loadings_reach_the_base_learner_inside_their_bounds(schema,
     )
     MultiStage(schema, [wild], model=Recorder(seen), random_state=0).fit_table(columns)
     data = seen[0][0]
-    assert np.abs(data.target).max() <= 1.0
-    assert np.abs(data.loading).max() <= 0.5
+    assert np.abs(data.held.target).max() <= 1.0
+    assert np.abs(data.held.loading).max() <= 0.5
 
 
 def test_an_ipw_learner_of_the_users_own_gets_its_guarantee_for_free(schema, columns):
@@ -174,7 +174,7 @@ def test_no_row_can_stop_a_run_that_has_begun(schema, columns):
     ).fit_table(table)
     expected = np.clip(columns["vote"].astype(float), -1, 1)
     expected[5] = 0.0
-    np.testing.assert_array_equal(seen[0][0].target, expected)
+    np.testing.assert_array_equal(seen[0][0].held.target, expected)
 
 
 def test_warnings_of_a_transformation_do_not_get_out(schema, columns):

@@ -1,5 +1,6 @@
 import math
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -60,7 +61,7 @@ def variance_fits(draws, scale):
 @pytest.mark.parametrize("source", [SystemNoise(), SeededNoise(5)], ids=["system", "seeded"])
 def test_the_noise_has_the_stated_law_and_the_test_would_notice_otherwise(neighbours, source):
     release, rows = make(neighbours, mu=2.0), make_rows()
-    draws = np.array([release.release(rows, [], source) for _ in range(1500)])
+    draws = np.array([release.release(rows, lambda: rows.total([]), source) for _ in range(1500)])
     on = np.diagonal(draws, axis1=1, axis2=2).ravel()
     off = draws[:, np.triu(rows.released, 1)].ravel()
     for values, scale in ((off, release.noise_scale), (on, math.sqrt(2) * release.noise_scale)):
@@ -73,7 +74,7 @@ def test_the_noise_has_the_stated_law_and_the_test_would_notice_otherwise(neighb
 @pytest.mark.parametrize("target_only", [False, True])
 def test_entries_that_are_not_released_are_zero_and_the_others_have_noise_of_their_own(target_only):
     rows = make_rows(target_only=target_only)
-    noisy = make().release(rows, make_batches(rows), SystemNoise())
+    noisy = make().release(rows, lambda: rows.total(make_batches(rows)), SystemNoise())
     assert not noisy[~rows.released].any()
     assert (~rows.released).any()
     upper = noisy[np.triu(rows.released)]
@@ -100,7 +101,7 @@ def test_as_many_integers_are_drawn_as_entries_are_released_whatever_the_rows(ta
     wanted = [(off.scale, int(np.triu(rows.released, 1).sum())), (on.scale, int(np.diagonal(rows.released).sum()))]
     for batches in ([], make_batches(rows)):
         noise = CountingNoise(0)
-        release.release(rows, batches, noise)
+        release.release(rows, partial(rows.total, batches), noise)
         assert noise.drawn == wanted
 
 
@@ -112,7 +113,7 @@ def test_a_release_is_the_exact_sum_plus_the_source_s_noise_in_units_of_the_long
     upper = np.nonzero(np.triu(rows.released, 1))
     diagonal = np.flatnonzero(np.diagonal(rows.released)).tolist()
     off_noise, on_noise = off.draw(len(upper[0]), source), on.draw(len(diagonal), source)
-    noisy = release.release(rows, make_batches(rows), SeededNoise(3))
+    noisy = release.release(rows, lambda: rows.total(make_batches(rows)), SeededNoise(3))
     for i, j, drawn in zip(*upper, off_noise.tolist(), strict=True):
         assert noisy[i, j] == noisy[j, i] == float(exact[i, j] + drawn) / ROW_LIMIT**2
     for i, drawn in zip(diagonal, on_noise.tolist(), strict=True):
@@ -121,8 +122,8 @@ def test_a_release_is_the_exact_sum_plus_the_source_s_noise_in_units_of_the_long
 
 def test_at_a_huge_budget_the_target_alone_gives_the_same_right_hand_side_as_everything():
     full, part = make_rows(), make_rows(target_only=True)
-    everything = make(mu=HUGE).release(full, make_batches(full), SeededNoise(0))
-    column = make(mu=HUGE).release(part, make_batches(part), SeededNoise(1))
+    everything = make(mu=HUGE).release(full, lambda: full.total(make_batches(full)), SeededNoise(0))
+    column = make(mu=HUGE).release(part, lambda: part.total(make_batches(part)), SeededNoise(1))
     assert column[:, -1] == pytest.approx(everything[:, -1], rel=1e-9, abs=1e-7)
     assert np.abs(everything[:-1, -1]).min() > 1e-3
 
@@ -138,13 +139,13 @@ def test_the_thread_that_draws_does_not_change_what_a_seed_gives():
             started.wait(0.02)
             yield batch
 
-    first = release.release(rows, whole, SeededNoise(7))
-    assert np.array_equal(first, release.release(rows, slowly(), SeededNoise(7)))
-    assert not np.array_equal(first, release.release(rows, whole, SeededNoise(8)))
+    first = release.release(rows, lambda: rows.total(whole), SeededNoise(7))
+    assert np.array_equal(first, release.release(rows, lambda: rows.total(slowly()), SeededNoise(7)))
+    assert not np.array_equal(first, release.release(rows, lambda: rows.total(whole), SeededNoise(8)))
     one, source = SeededNoise(9), SeededNoise(9)
-    twice = [release.release(rows, whole, one) for _ in range(2)]
+    twice = [release.release(rows, lambda: rows.total(whole), one) for _ in range(2)]
     assert not np.array_equal(*twice), "a second release draws fresh noise"
-    assert np.array_equal(twice, [release.release(rows, slowly(), source) for _ in range(2)])
+    assert np.array_equal(twice, [release.release(rows, lambda: rows.total(slowly()), source) for _ in range(2)])
 
 
 def test_what_fails_while_rows_are_summed_fails_the_release():
@@ -154,7 +155,7 @@ def test_what_fails_while_rows_are_summed_fails_the_release():
 
     rows = make_rows()
     with pytest.raises(RuntimeError, match="no more rows"):
-        make().release(rows, broken(), SeededNoise(0))
+        make().release(rows, lambda: rows.total(broken()), SeededNoise(0))
 
 
 def test_a_source_that_fails_leaves_nothing_released():
@@ -164,7 +165,7 @@ def test_a_source_that_fails_leaves_nothing_released():
 
     rows = make_rows()
     with pytest.raises(OSError, match="no entropy"):
-        make().release(rows, make_batches(rows), Broken(0))
+        make().release(rows, lambda: rows.total(make_batches(rows)), Broken(0))
 
 
 @each_relation
@@ -172,7 +173,8 @@ def test_no_rows_and_no_batches_release_noise_of_the_same_form(neighbours):
     rows = make_rows()
     empty = rows.batch(np.zeros((0, 3), dtype=np.uint16))
     assert np.array_equal(
-        make(neighbours).release(rows, [], SeededNoise(0)), make(neighbours).release(rows, [empty], SeededNoise(0))
+        make(neighbours).release(rows, lambda: rows.total([]), SeededNoise(0)),
+        make(neighbours).release(rows, lambda: rows.total([empty]), SeededNoise(0)),
     )
 
 

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcate.errors import ParameterError
-from dpcate.mechanisms import ENTRY_LIMIT, ROW_LIMIT, TableProduct, TableRows, table_rows
+from dpcate.kernels.totals import PART_LIMIT, PARTS_PER_FOLD, add_up, combine
+from dpcate.mechanisms import ENTRY_LIMIT, ROW_LIMIT, TableProduct, TableRows
+from dpcate.mechanisms.table_sums import CHUNK, exact_dot
 
 entries = st.one_of(st.integers(-3, 3), st.integers(-2000, 2000), st.integers(-ENTRY_LIMIT, ENTRY_LIMIT))
 
@@ -34,10 +36,8 @@ def product_of(rows, m, t, entry):
     ("m", "t", "entry"),
     [(229_000, 77_000, 0), (1, 399, 370_727), (-1, 1, -370_727), (513, -1111, 721), (0, ROW_LIMIT, 7)],
 )
-@pytest.mark.parametrize("chunk", [2**14, 2**15])
-def test_the_largest_products_are_exact_at_full_chunks(m, t, entry, chunk, monkeypatch):
-    monkeypatch.setattr(table_rows, "_CHUNK", chunk)
-    n_rows = 2 * chunk + 1
+def test_the_largest_products_are_exact_at_full_chunks(m, t, entry):
+    n_rows = 2 * CHUNK + 1
     rows, batch = longest_rows(n_rows, m, t, entry)
     one = product_of(rows, m, t, entry)
     assert rows.exact([batch]).tolist() == (n_rows * one).tolist()
@@ -51,20 +51,24 @@ def test_the_test_of_exactness_would_notice_single_precision():
 
 
 def test_the_int64_sums_before_a_fold_have_room_for_rows_of_full_length():
-    """As if the largest number of rows without a fold had been summed: one more chunk, and then the fold."""
-    n_since = 2**24 - 1
-    rows, batch = longest_rows(2**14, 1, 399, 370_727)
-    sums = table_rows._Sums(rows)
-    sums.add(batch, slice(0, 2**14))
-    times = -(-n_since // 2**14) - 1
-    sums.counts = [counts * times for counts in sums.counts]
-    sums.block, sums.n_since = sums.block * times, n_since
-    sums.add(batch, slice(0, 2**14))
-    assert sums.n_since == 0, "folded"
+    """As many full batches as are added in 64 bits, and one more: the total is in Python's integers and right."""
+    rows, batch = longest_rows(CHUNK, 1, 399, 370_727)
+    part = rows.sums.of(batch)
+    assert max(int(np.abs(array).max()) for array in part) <= PART_LIMIT
     one = product_of(rows, 1, 399, 370_727)
-    assert sums.matrix().tolist() == ((times + 1) * 2**14 * one).tolist()
-    assert n_since + 2**14 < 2**25
-    assert 2**25 * ROW_LIMIT**2 <= 2**63
+    for n_parts in (1, PARTS_PER_FOLD - 1, PARTS_PER_FOLD, PARTS_PER_FOLD + 1, 2 * PARTS_PER_FOLD + 5):
+        total = add_up(part for _ in range(n_parts))
+        assert rows.sums.matrix(total).tolist() == (n_parts * CHUNK * one).tolist()
+        halves = combine([add_up([part]), add_up(part for _ in range(n_parts))], n_parts + 1)
+        assert rows.sums.matrix(halves).tolist() == ((n_parts + 1) * CHUNK * one).tolist()
+    assert PARTS_PER_FOLD * PART_LIMIT <= 2**62
+    assert CHUNK * ROW_LIMIT**2 <= PART_LIMIT
+
+
+def test_batches_too_long_for_an_exact_product_are_refused():
+    rows, batch = longest_rows(CHUNK + 1, 1, 399, 370_727)
+    with pytest.raises(ParameterError, match="at most"):
+        rows.sums.of(batch)
 
 
 @settings(deadline=None)
@@ -75,7 +79,7 @@ def test_the_dot_of_tables_and_counts_is_exact(data):
     numbers = data.draw(st.lists(entries, min_size=n_codes, max_size=n_codes))
     most = [2**62 // n_codes // max(abs(number), 1) for number in numbers]
     counts = [data.draw(st.integers(-bound, bound)) for bound in most]
-    found = table_rows._exact_dot(np.array([numbers], dtype=np.int64), np.array(counts, dtype=np.int64))
+    found = exact_dot(np.array([numbers], dtype=np.int64), np.array(counts, dtype=np.int64))
     assert found.tolist() == [sum(a * b for a, b in zip(numbers, counts, strict=True))]
 
 

@@ -2,12 +2,12 @@
 
 import json
 import warnings
-from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tests.models.stages import altered
 
 from dpcate.accounting import EpsilonDelta, Gaussian
 from dpcate.mechanisms import SeededNoise, SystemNoise
@@ -30,7 +30,7 @@ def make_stage(n_rows=300, **changes):
     codes = np.column_stack(
         [generator.integers(1, 1025, n_rows), generator.integers(0, 1025, n_rows), generator.integers(0, 3, n_rows)]
     )
-    data = StageData(
+    data = StageData.of_arrays(
         columns=COLUMNS,
         codes=np.asfortranarray(codes, dtype=np.uint16),
         target=np.clip(codes[:, 0] / 1024 + generator.normal(size=n_rows), -1, 2),
@@ -39,7 +39,7 @@ def make_stage(n_rows=300, **changes):
         n_rows=n_rows,
         n_features=len(COLUMNS),
     )
-    return replace(data, **changes)
+    return altered(data, **changes)
 
 
 def make_probability_stage(target):
@@ -48,7 +48,7 @@ def make_probability_stage(target):
 
 def fit(learner, data, *, mu=1.0, neighbours="replace", noise=None):
     budget = Budget(mu=mu, epsilon=1.0, delta=1e-5, neighbours=neighbours)
-    data = data if neighbours == "replace" else replace(data, n_rows=None)
+    data = data if neighbours == "replace" else altered(data, n_rows=None)
     return learner.fit(data, budget=budget, noise=noise or SeededNoise(3), released={})
 
 
@@ -64,10 +64,10 @@ STAGES = {
     "loading of zero": make_stage(loading=np.zeros(300), loading_bound=0.9),
     "probability": make_probability_stage(np.arange(300) % 3 == 0),
     "one class": make_probability_stage(np.ones(300)),
-    "one column": make_stage(columns=COLUMNS[:1], codes=make_stage().codes[:, :1], n_features=1),
-    "one category": make_stage(columns=COLUMNS[2:], codes=make_stage().codes[:, 2:], n_features=1),
+    "one column": make_stage(columns=COLUMNS[:1], codes=make_stage().held.codes[:, :1], n_features=1),
+    "one category": make_stage(columns=COLUMNS[2:], codes=make_stage().held.codes[:, 2:], n_features=1),
     "one level only": make_stage(columns=COLUMNS[2:], codes=np.ones((300, 1), dtype=np.uint16), n_features=1),
-    "treatment alone": make_stage(columns=COLUMNS[2:], codes=make_stage().codes[:, 2:], n_features=0),
+    "treatment alone": make_stage(columns=COLUMNS[2:], codes=make_stage().held.codes[:, 2:], n_features=0),
 }
 
 
@@ -110,7 +110,7 @@ def test_a_seed_voids_the_guarantee_and_repeats_the_fit(learner):
 
 @each_learner
 def test_means_stay_in_the_target_s_bounds_and_probabilities_between_zero_and_one(learner):
-    codes = STAGES["ordinary"].codes
+    codes = STAGES["ordinary"].held.codes
     mean = fit(learner, STAGES["ordinary"], mu=0.05).predict(codes)
     assert mean.min() >= -1
     assert mean.max() <= 2
@@ -123,7 +123,7 @@ def test_means_stay_in_the_target_s_bounds_and_probabilities_between_zero_and_on
 def test_the_released_function_survives_json(learner):
     function = fit(learner, STAGES["probability"])
     again = AdditiveFunction.from_dict(json.loads(json.dumps(function.to_dict())))
-    assert np.array_equal(again.predict(STAGES["ordinary"].codes), function.predict(STAGES["ordinary"].codes))
+    assert np.array_equal(again.predict(STAGES["ordinary"].held.codes), function.predict(STAGES["ordinary"].held.codes))
 
 
 @each_exact_learner
@@ -131,8 +131,10 @@ def test_the_released_function_survives_json(learner):
 def test_the_order_of_rows_does_not_change_a_bit_of_the_release(learner, name):
     data = STAGES[name]
     order = np.random.default_rng(9).permutation(300)
-    loading = None if data.loading is None else data.loading[order]
-    shuffled = replace(data, codes=np.asfortranarray(data.codes[order]), target=data.target[order], loading=loading)
+    loading = None if data.held.loading is None else data.held.loading[order]
+    shuffled = altered(
+        data, codes=np.asfortranarray(data.held.codes[order]), target=data.held.target[order], loading=loading
+    )
     first, second = fit(learner, data), fit(learner, shuffled)
     assert first.intercept == second.intercept
     assert all(np.array_equal(a, b) for a, b in zip(first.tables, second.tables, strict=True))

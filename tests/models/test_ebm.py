@@ -1,9 +1,8 @@
 """The boosting machine: what it recovers when noise is small, and how it behaves when noise wins."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from tests.models.stages import altered
 
 from dpcate.accounting import Gaussian
 from dpcate.errors import ParameterError
@@ -40,8 +39,10 @@ def curve(codes):
 def make_stage(n_rows=4000, sigma=0.2, **changes):
     codes = make_codes(n_rows)
     target = curve(codes) + sigma * np.random.default_rng(1).normal(size=n_rows)
-    data = StageData(columns=COLUMNS, codes=codes, target=np.clip(target, -3, 3), low=-3.0, high=3.0, n_rows=n_rows)
-    return replace(data, **changes)
+    data = StageData.of_arrays(
+        columns=COLUMNS, codes=codes, target=np.clip(target, -3, 3), low=-3.0, high=3.0, n_rows=n_rows
+    )
+    return altered(data, **changes)
 
 
 def fit(learner, data, *, mu, neighbours="replace", noise=None, released=None):
@@ -57,7 +58,7 @@ def explained(function, truth_of):
 
 @pytest.mark.parametrize("neighbours", ["replace", "add_remove"])
 def test_without_noise_a_smooth_function_is_recovered(neighbours):
-    data = make_stage() if neighbours == "replace" else replace(make_stage(), n_rows=None)
+    data = make_stage() if neighbours == "replace" else altered(make_stage(), n_rows=None)
     assert explained(fit(Ebm(), data, mu=1000.0, neighbours=neighbours), curve) > 0.9
 
 
@@ -72,7 +73,9 @@ def test_without_noise_a_propensity_is_recovered():
         return logistic(1.5 * curve(rows) - 1)
 
     target = (np.random.default_rng(2).uniform(size=len(codes)) < propensity(codes)).astype(float)
-    data = StageData(columns=COLUMNS, codes=codes, target=target, low=0.0, high=1.0, kind="probability", n_rows=20000)
+    data = StageData.of_arrays(
+        columns=COLUMNS, codes=codes, target=target, low=0.0, high=1.0, kind="probability", n_rows=20000
+    )
     function = fit(Ebm(), data, mu=1000.0)
     assert function.link == "logistic"
     assert explained(function, propensity) > 0.9
@@ -81,8 +84,8 @@ def test_without_noise_a_propensity_is_recovered():
 def test_without_noise_the_r_loss_recovers_the_effect_though_loadings_are_unequal():
     data = make_stage(n_rows=8000)
     loading = np.where(np.random.default_rng(3).uniform(size=8000) < 0.3, 0.7, -0.3)
-    target = np.clip(loading * curve(data.codes), -3, 3)
-    function = fit(Ebm(), replace(data, target=target, loading=loading, loading_bound=0.95), mu=1000.0)
+    target = np.clip(loading * curve(data.held.codes), -3, 3)
+    function = fit(Ebm(), altered(data, target=target, loading=loading, loading_bound=0.95), mu=1000.0)
     assert explained(function, curve) > 0.9
 
 

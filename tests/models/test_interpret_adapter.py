@@ -22,7 +22,7 @@ def make_stage(n_rows=3000, **changes):
     codes = np.column_stack([generator.integers(1, 1025, n_rows), generator.integers(1, 3, n_rows)]).astype(np.uint16)
     target = np.clip(codes[:, 0] / 1024 + (codes[:, 1] == 2), 0, 2)
     options = {"columns": COLUMNS, "codes": codes, "target": target, "low": 0.0, "high": 2.0, "n_rows": n_rows}
-    return StageData(**{**options, **changes})
+    return StageData.of_arrays(**{**options, **changes})
 
 
 def fit(data, learner=None):
@@ -49,25 +49,27 @@ def test_the_tables_are_interpret_s_own_predictions(monkeypatch):
     )
     data = make_stage()
     function = fit(data)
-    inputs = np.column_stack([cell_midpoints(COLUMNS[0])[data.codes[:, 0] - 1], data.codes[:, 1]]).astype(float)
+    inputs = np.column_stack([cell_midpoints(COLUMNS[0])[data.held.codes[:, 0] - 1], data.held.codes[:, 1]]).astype(
+        float
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = fitted[0].predict(inputs)
-    assert function.score(data.codes) == pytest.approx(theirs, abs=1e-9)
+    assert function.score(data.held.codes) == pytest.approx(theirs, abs=1e-9)
 
 
 @needs_interpret
 def test_a_strong_signal_is_found():
     data = make_stage()
-    assert np.corrcoef(fit(data).predict(data.codes), data.target)[0, 1] > 0.95
+    assert np.corrcoef(fit(data).predict(data.held.codes), data.held.target)[0, 1] > 0.95
 
 
 @needs_interpret
 def test_the_r_loss_finds_the_effect():
     data = make_stage(6000)
     loading = np.tile([0.5, -0.5], 3000)
-    stage = make_stage(6000, target=data.target * loading, low=-1.0, high=1.0, loading=loading, loading_bound=0.5)
-    assert np.corrcoef(fit(stage).predict(data.codes), data.target)[0, 1] > 0.9
+    stage = make_stage(6000, target=data.held.target * loading, low=-1.0, high=1.0, loading=loading, loading_bound=0.5)
+    assert np.corrcoef(fit(stage).predict(data.held.codes), data.held.target)[0, 1] > 0.9
 
 
 @needs_interpret
@@ -82,9 +84,9 @@ def test_the_guarantee_is_nominal_and_says_why():
 @needs_interpret
 def test_rows_that_interpret_refuses_give_the_middle_of_the_bounds():
     function = fit(make_stage(0))
-    assert function.predict(make_stage(5).codes).tolist() == [1.0] * 5
+    assert function.predict(make_stage(5).held.codes).tolist() == [1.0] * 5
     empty = make_stage(0, low=0.0, high=1.0, kind="probability")
-    assert fit(empty).predict(make_stage(5).codes).tolist() == [0.5] * 5
+    assert fit(empty).predict(make_stage(5).held.codes).tolist() == [0.5] * 5
 
 
 @needs_interpret

@@ -17,7 +17,7 @@ from dpcate.learners.released import Released
 from dpcate.learners.run import Run
 from dpcate.mechanisms import NoiseSource, make_noise
 from dpcate.models import AdditiveFunction, BaseLearner, make_base_learner
-from dpcate.tables import encode_arrays, encode_features, encode_table
+from dpcate.tables import HeldRows, encode_arrays, encode_features, encode_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dpcate.models import Shape
     from dpcate.schema import Schema
     from dpcate.splitting import Plan
-    from dpcate.tables import Rows
+    from dpcate.tables import RowSource
 
 __all__ = ["CateLearner", "ModelChoice"]
 
@@ -120,7 +120,7 @@ class CateLearner(Parameters):
         run, noise = self._prepare()
         if X is None:
             raise TableError("`X` must be given: an array in the schema's order, or a frame with the schema's columns.")
-        return self._execute(run, encode_arrays(Y, T, X, self.schema), noise)
+        return self._execute(run, HeldRows(encode_arrays(Y, T, X, self.schema), self.schema), noise)
 
     def fit_table(self, table: Any) -> Self:  # noqa: ANN401 - any frame or path
         """Fit on one table that holds all columns of the schema.
@@ -135,7 +135,7 @@ class CateLearner(Parameters):
         As for :meth:`fit`.
         """
         run, noise = self._prepare()
-        return self._execute(run, encode_table(table, self.schema), noise)
+        return self._execute(run, HeldRows(encode_table(table, self.schema), self.schema), noise)
 
     def _prepare(self) -> tuple[Run, NoiseSource]:
         """Check every option and return the run that is about to happen."""
@@ -153,10 +153,10 @@ class CateLearner(Parameters):
         )
         return run, make_noise(self.random_state)
 
-    def _execute(self, run: Run, rows: Rows, noise: NoiseSource) -> Self:
-        if run.neighbours == "replace" and len(rows) == 0:
+    def _execute(self, run: Run, source: RowSource, noise: NoiseSource) -> Self:
+        if run.neighbours == "replace" and source.n_rows == 0:
             raise TableError("the table has no rows; under replace-one their number is public and must be positive.")
-        released, guarantee = run.execute(rows, noise)
+        released, guarantee = run.execute(source, noise)
         self.schema_ = run.schema
         self.options_ = {name: value for name, value in self.get_params().items() if name not in _NOT_SAVED}
         self.models_ = {**released, "effect": self._effect_model(released)}

@@ -54,8 +54,9 @@ def rehearse(stages: Sequence[Stage], schema: Schema) -> None:
 def _values(stage: Stage, rows: Rows, schema: Schema, released: Released) -> NDArray[np.float64]:
     """Return target, loading and the loading's reach of each row: what its contribution is made of."""
     data = stage.data(rows, schema, released, n_rows=None)
-    loading = np.ones(len(rows)) if data.loading is None else data.loading
-    return np.column_stack([data.target, loading, data.reach(data.codes)])
+    held = data.held
+    loading = np.ones(len(rows)) if held.loading is None else held.loading
+    return np.column_stack([held.target, loading, data.reach(held.codes)])
 
 
 def _made_up_rows(schema: Schema, generator: np.random.Generator) -> Rows:

@@ -7,6 +7,7 @@ fail is tried before the first noise is drawn. Proof: ``docs/privacy/plans.md``.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,14 +16,12 @@ from dpcate.accounting import mu_for
 from dpcate.errors import BudgetError, ParameterError
 from dpcate.learners.rehearsal import rehearse
 from dpcate.learners.released import Released
+from dpcate.learners.selection import ChosenRows, Selection
 from dpcate.learners.threads import one_thread
 from dpcate.models import Budget
-from dpcate.splitting import row_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from dpcate.accounting import Guarantee, Neighbours
     from dpcate.learners.stage import Stage
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from dpcate.models import AdditiveFunction, BaseLearner
     from dpcate.schema import Schema
     from dpcate.splitting import Plan
-    from dpcate.tables import Rows
+    from dpcate.tables import RowSource
 
 __all__ = ["Run"]
 
@@ -65,7 +64,7 @@ class Run:
     delta: float
     neighbours: Neighbours
 
-    def execute(self, rows: Rows, noise: NoiseSource) -> tuple[Released, Guarantee]:
+    def execute(self, source: RowSource, noise: NoiseSource) -> tuple[Released, Guarantee]:
         """Return the released models and what they cost.
 
         Privacy
@@ -76,27 +75,22 @@ class Run:
         budgets = self._budgets()
         rehearse(self.stages, self.schema)
         with one_thread():
-            return self._run_stages(rows, noise, budgets)
+            return self._run_stages(source, noise, budgets)
 
-    def _run_stages(self, rows: Rows, noise: NoiseSource, budgets: dict[str, Budget]) -> tuple[Released, Guarantee]:
+    def _run_stages(
+        self, source: RowSource, noise: NoiseSource, budgets: dict[str, Budget]
+    ) -> tuple[Released, Guarantee]:
         """Run stage after stage."""
-        parts = row_parts(0, len(rows), shares=self.plan.shares, key=noise.key())
+        key = noise.key()
         reads = dict(self.plan.reads)
         released = Released(self.schema)
         for stage in self.stages:
-            mine, n_rows = self._rows_of(rows, parts, reads[stage.name])
-            data = stage.data(mine, self.schema, released, n_rows=n_rows)
+            mine = Selection(self.plan.shares, reads[stage.name], key)
+            n_rows = mine.count(source.n_rows) if self.neighbours == "replace" else None
+            data = stage.data(partial(ChosenRows, source, mine), self.schema, released, n_rows=n_rows)
             model = self.base_learner.fit(data, budget=budgets[stage.name], noise=noise, released=released)
             released = released.with_model(stage.name, _marked(model, noise))
         return released, self._cost(released)
-
-    def _rows_of(self, rows: Rows, parts: NDArray[np.int8], read: tuple[int, ...]) -> tuple[Rows, int | None]:
-        """Return the active rows that a stage reads, and how many it reads, active or not, where that is public."""
-        everything = len(read) == len(self.plan.shares)
-        mine = np.ones(len(rows), dtype=bool) if everything else np.isin(parts, read)
-        n_rows = int(mine.sum()) if self.neighbours == "replace" else None
-        mine &= rows.active
-        return (rows if mine.all() else rows.take(mine)), n_rows
 
     def _budgets(self) -> dict[str, Budget]:
         """Return each stage's budget: mu^2 is shared, and (epsilon, delta) for learners that know nothing better."""

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcate.errors import ParameterError, TransformationError
-from dpcate.models import StageData
+from dpcate.models import HeldStage, StageData, StageRows
 from dpcate.tables import Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcate.learners.released import Released
-    from dpcate.models import LoadingLaw, RowLaw, TargetKind
+    from dpcate.models import LoadingLaw, RowLaw, StageSource, TargetKind
     from dpcate.schema import Feature, Schema
 
 __all__ = ["Stage"]
@@ -31,6 +31,7 @@ SMALLEST, LARGEST = 1e-30, 1e30
 """Bounds of a stage lie between these: beyond them, squares of squares would leave the range of floats."""
 
 RowFunction = Callable[["Rows", "Released"], "NDArray[np.float64]"]
+StageRowsOf = Callable[[Callable[["Rows"], "StageRows"]], "StageSource"]
 RowPair = Callable[["Rows", "Released"], "tuple[NDArray[np.float64], NDArray[np.float64]]"]
 
 
@@ -93,30 +94,40 @@ class Stage:
         """Return the inputs of this stage."""
         return (*schema.features, *((schema.treatment,) if self.with_treatment else ()))
 
-    def data(self, rows: Rows, schema: Schema, released: Released, *, n_rows: int | None) -> StageData:
-        """Return what the base learner sees: Algorithm 1's transformed rows."""
+    def data(self, rows: Rows | StageRowsOf, schema: Schema, released: Released, *, n_rows: int | None) -> StageData:
+        """Return what the base learner sees: Algorithm 1's transformed rows.
+
+        Parameters
+        ----------
+        rows
+            Rows in memory, or a function that turns this stage's transformation into a source of transformed rows.
+        schema, released
+            Public facts and earlier releases.
+        n_rows
+            Number of rows where it is public.
+        """
         low, high = (float(bound) for bound in self.bounds(schema, released))
         if not (SMALLEST < high - low < LARGEST and max(abs(low), abs(high)) < LARGEST):
             raise TransformationError(
                 f"the bounds of stage {self.name!r} must be finite with low < high, of ordinary size."
             )
-        target = _values(self.target, rows, released)
-        loading, loading_bound = None, 1.0
-        if self.loading is not None and self.loading_bound is not None:
-            loading_bound = float(self.loading_bound(schema, released))
-            if not SMALLEST < loading_bound < LARGEST:
-                raise TransformationError(
-                    f"the loading bound of stage {self.name!r} must be positive and of ordinary size."
-                )
-            loading = _values(self.loading, rows, released)
-            loading = np.clip(np.where(np.isnan(loading), 0.0, loading), -loading_bound, loading_bound)
-        return StageData(
+        loading_bound = 1.0 if self.loading_bound is None else float(self.loading_bound(schema, released))
+        if not SMALLEST < loading_bound < LARGEST:
+            raise TransformationError(
+                f"the loading bound of stage {self.name!r} must be positive and of ordinary size."
+            )
+
+        def transform(some: Rows) -> StageRows:
+            loading = None if self.loading is None else _values(self.loading, some, released)
+            codes = some.inputs(with_treatment=self.with_treatment)
+            return StageRows(codes, _values(self.target, some, released), loading)
+
+        return StageData.of_source(
+            HeldStage(transform(rows)) if isinstance(rows, Rows) else rows(transform),
             columns=self.columns(schema),
-            codes=rows.inputs(with_treatment=self.with_treatment),
-            target=np.clip(np.where(np.isnan(target), (low + high) / 2, target), low, high),
             low=low,
             high=high,
-            loading=loading,
+            weighted=self.loading is not None,
             loading_bound=loading_bound,
             kind=self.kind,
             n_rows=n_rows,

@@ -7,7 +7,7 @@ that is known before any row is seen. Proof: ``docs/privacy/histogram.md``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -102,5 +102,9 @@ class HistogramRelease:
         weights
             Weight of each row, clipped to [0, 1]; None counts rows.
         """
-        noisy = self.mechanism.release(self.exact(cells, weights), noise) / LIMIT
+        return self.release_exact(self.exact(cells, weights), noise)
+
+    def release_exact(self, exact: NDArray[Any], noise: NoiseSource) -> list[NDArray[np.float64]]:
+        """Return one noisy histogram per column from totals of :meth:`exact` over all batches of rows."""
+        noisy = (self.mechanism.release(exact, noise) / LIMIT).astype(np.float64)
         return np.split(noisy, np.cumsum(self.n_cells)[:-1])

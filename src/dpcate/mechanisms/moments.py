@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,13 +18,13 @@ from dpcate.mechanisms.discrete_gaussian import DiscreteGaussian
 from dpcate.mechanisms.table_rows import ROW_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from dpcate.accounting import Neighbours
     from dpcate.mechanisms.noise import NoiseSource
-    from dpcate.mechanisms.table_rows import RowBatch, TableRows
+    from dpcate.mechanisms.table_rows import TableRows
 
 __all__ = ["MomentRelease"]
 
@@ -73,8 +73,20 @@ class MomentRelease:
             DiscreteGaussian(squared_sensitivity=squared // 2, mu=self.mu, neighbours=self.neighbours),
         )
 
-    def release(self, rows: TableRows, batches: Iterable[RowBatch], noise: NoiseSource) -> NDArray[np.float64]:
-        """Return the noisy symmetric matrix in squared longest rows; entries that ``rows`` does not sum are zero."""
+    def release(
+        self, rows: TableRows, total: Callable[[], Sequence[NDArray[Any]]], noise: NoiseSource
+    ) -> NDArray[np.float64]:
+        """Return the noisy symmetric matrix in squared longest rows; entries that ``rows`` does not sum are zero.
+
+        Parameters
+        ----------
+        rows
+            What a row's vector looks like.
+        total
+            Passes over all rows and returns the totals of ``rows.sums.of(batch)``; called once.
+        noise
+            Where the noise comes from.
+        """
         on, off = self._mechanisms()
         upper = np.nonzero(np.triu(rows.released, 1))
         diagonal = (np.flatnonzero(np.diagonal(rows.released)),) * 2
@@ -84,7 +96,7 @@ class MomentRelease:
 
         with ThreadPoolExecutor(1) as beside:  # the sampler runs outside Python's lock while the rows are summed
             drawn = beside.submit(draw)
-            exact = rows.exact(batches)
+            exact = rows.sums.matrix(total())
             off_noise, on_noise = drawn.result()
         noisy = np.zeros(exact.shape)
         noisy[upper] = (exact[upper] + off_noise).astype(np.float64)

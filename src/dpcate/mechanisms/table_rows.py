@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcate.errors import ParameterError
+from dpcate.kernels import add_lookups
+from dpcate.kernels.totals import add_up
+from dpcate.mechanisms.table_sums import CHUNK, TableSums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -28,14 +31,6 @@ ROW_LIMIT = 2**19
 
 ENTRY_LIMIT = 2**20
 """Largest looked-up number: with a larger one a row would be too long whatever its multiplier."""
-
-_CHUNK = 2**14
-"""Rows per exact matrix product: products stay below 2^38, so 2^15 of them add up exactly in float64."""
-
-_FOLD = 2**24
-"""Rows after which int64 sums are moved to Python's integers: 2^24 + 2^14 times 2^38 is below 2^63."""
-
-_LOW_BITS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +85,19 @@ class RowBatch:
         if bad.any():  # not a number times zero is not zero
             m, t = np.where(bad, 0.0, m), np.where(bad, 0.0, t)
         return RowBatch(self.rows, self.codes, self.products, self.squares, m, t)
+
+    def parts(self) -> Iterator[RowBatch]:
+        """Yield the rows in batches that can be summed exactly."""
+        for start in range(0, max(len(self.codes), 1), CHUNK):
+            part = slice(start, start + CHUNK)
+            yield RowBatch(
+                self.rows,
+                self.codes[part],
+                self.products[part],
+                self.squares[part],
+                self.multiplier[part],
+                self.target[part],
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,111 +168,36 @@ class TableRows:
         return mask
 
     @cached_property
-    def _squared_tables(self) -> list[NDArray[np.float64]]:
-        return [(table**2).sum(axis=0).astype(np.float64) for table in self.tables]
+    def dense_tables(self) -> tuple[list[int], tuple[NDArray[np.float64], ...]]:
+        """Columns that have a dense coordinate, and its values by code."""
+        columns = [j for j, at in enumerate(self.dense) if at is not None]
+        return columns, tuple(self.tables[j][self.dense[j]].astype(np.float64) for j in columns)
+
+    @cached_property
+    def _squared_tables(self) -> tuple[NDArray[np.float64], ...]:
+        return tuple((table**2).sum(axis=0).astype(np.float64) for table in self.tables)
 
     def batch(self, codes: NDArray[np.uint16]) -> RowBatch:
         """Return a batch of rows without multipliers and targets."""
         products = np.empty((len(codes), len(self.products)), order="F")
         squares = np.full(len(codes), float(self.constant) ** 2)
-        for j, table in enumerate(self._squared_tables):
-            squares += np.take(table, codes[:, j])
+        add_lookups(squares, codes, self._squared_tables)
         for k, product in enumerate(self.products):
             products[:, k] = product.values(codes)
             squares += products[:, k] ** 2
         nothing = np.zeros(len(codes))
         return RowBatch(self, codes, products, squares, nothing, nothing)
 
+    @cached_property
+    def sums(self) -> TableSums:
+        """How batches of these rows are summed."""
+        return TableSums(self, ROW_LIMIT)
+
+    def total(self, batches: Iterable[RowBatch]) -> list[NDArray[Any]]:
+        """Return the exact totals of batches of any length; private."""
+        nothing = self.batch(np.zeros((0, len(self.tables)), dtype=np.uint16))
+        return add_up(self.sums.of(part) for batch in (nothing, *batches) for part in batch.parts())
+
     def exact(self, batches: Iterable[RowBatch]) -> NDArray[Any]:
         """Return the sum of v v' as Python integers; entries outside ``released`` are zero. Private."""
-        sums = _Sums(self)
-        for batch in batches:
-            if batch.rows is not self:
-                raise ParameterError("a batch must come from the rows that sum it: the bound was checked for those.")
-            for start in range(0, len(batch.codes), _CHUNK):
-                sums.add(batch, slice(start, start + _CHUNK))
-        return sums.matrix()
-
-
-class _Sums:
-    """Running sums: weighted counts per column, and the dense block."""
-
-    def __init__(self, rows: TableRows) -> None:
-        self.rows = rows
-        self.total = np.zeros((rows.dimension, rows.dimension), dtype=object)
-        self._start()
-
-    def _start(self) -> None:
-        """Set the int64 sums to nothing."""
-        size = len(self.rows.dense_places)
-        self.counts = [np.zeros((2, table.shape[1]), dtype=np.int64) for table in self.rows.tables]
-        self.block = np.zeros((size, size), dtype=np.int64)
-        self.n_since = 0
-
-    def add(self, batch: RowBatch, part: slice) -> None:
-        """Add some rows of a batch."""
-        m, t = batch.multiplier[part], batch.target[part]
-        fits = m * m * batch.squares[part] + t * t <= ROW_LIMIT**2
-        if not fits.all():  # never for a batch that was made as it should be
-            m, t = np.where(fits, m, 0.0), np.where(fits, t, 0.0)
-        crossed, squared = m * t, None if self.rows.target_only else m * m
-        for j, (counts, table) in enumerate(zip(self.counts, self.rows.tables, strict=True)):
-            codes = batch.codes[part, j].astype(np.intp)
-            counts[1] += np.bincount(codes, crossed, minlength=table.shape[1]).astype(np.int64)
-            if squared is not None:
-                counts[0] += np.bincount(codes, squared, minlength=table.shape[1]).astype(np.int64)
-        if self.rows.target_only:
-            n_products = len(self.rows.products)
-            self.block[0, -1] += int((m * self.rows.constant) @ t)  # exact: whole numbers, sums below 2^53
-            self.block[-1 - n_products : -1, -1] += ((batch.products[part] * m[:, None]).T @ t).astype(np.int64)
-            self.block[-1, -1] += int(t @ t)
-        else:
-            dense = self._dense(batch, part, m, t)
-            self.block += (dense.T @ dense).astype(np.int64)
-        self.n_since += len(m)
-        if self.n_since >= _FOLD:
-            self.total = self.matrix()
-            self._start()
-
-    def _dense(
-        self, batch: RowBatch, part: slice, m: NDArray[np.float64], t: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return the dense coordinates of each row."""
-        rows = self.rows
-        dense = np.empty((len(m), len(rows.dense_places)), order="F")
-        dense[:, 0] = m * rows.constant
-        at = 1
-        for j, (table, chosen) in enumerate(zip(rows.tables, rows.dense, strict=True)):
-            if chosen is not None:
-                np.multiply(np.take(table[chosen].astype(np.float64), batch.codes[part, j]), m, out=dense[:, at])
-                at += 1
-        np.multiply(batch.products[part], m[:, None], out=dense[:, at:-1])
-        dense[:, -1] = t
-        return dense
-
-    def matrix(self) -> NDArray[Any]:
-        """Return the symmetric matrix of all sums so far, in Python's integers."""
-        rows = self.rows
-        total = np.zeros((rows.dimension, rows.dimension), dtype=object)
-        block = self.block.astype(object)
-        if rows.target_only:
-            total[rows.dense_places, -1] = total[-1, rows.dense_places] = block[:, -1]
-        else:
-            total[np.ix_(rows.dense_places, rows.dense_places)] = block
-        for start, table, (squared, crossed) in zip(rows.starts, rows.tables, self.counts, strict=False):
-            own = slice(start, start + len(table))
-            total[own, -1] = total[-1, own] = _exact_dot(table, crossed)
-            if rows.target_only:
-                continue
-            total[own, 0] = total[0, own] = _exact_dot(table, squared) * rows.constant
-            for k in range(len(table)):
-                line = _exact_dot(table[k] * table, squared)
-                total[start + k, own] = total[own, start + k] = line
-        return self.total + total
-
-
-def _exact_dot(tables: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[Any]:
-    """Return ``tables @ counts`` in Python's integers: counts are cut in two so that no int64 sum overflows."""
-    high, low = counts >> _LOW_BITS, counts & (2**_LOW_BITS - 1)
-    total: NDArray[Any] = (tables @ high).astype(object) * 2**_LOW_BITS + (tables @ low).astype(object)
-    return total
+        return self.sums.matrix(self.total(batches))

@@ -7,6 +7,7 @@ from dpcate.models.interpret_adapter import Interpret
 from dpcate.models.protocol import BaseLearner, Budget, LoadingLaw, RowLaw, StageData, TargetKind
 from dpcate.models.registry import make_base_learner
 from dpcate.models.shape import Shape
+from dpcate.models.stage_rows import HeldStage, StageRows, StageSource, StageWork
 
 __all__ = [
     "Additive",
@@ -14,12 +15,16 @@ __all__ = [
     "BaseLearner",
     "Budget",
     "Ebm",
+    "HeldStage",
     "Interpret",
     "LoadingLaw",
     "Product",
     "RowLaw",
     "Shape",
     "StageData",
+    "StageRows",
+    "StageSource",
+    "StageWork",
     "TargetKind",
     "make_base_learner",
 ]

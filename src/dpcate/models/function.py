@@ -13,6 +13,7 @@ import numpy as np
 
 from dpcate.accounting import Guarantee
 from dpcate.errors import DocumentError
+from dpcate.kernels import add_lookups
 from dpcate.models.logistic import logistic
 from dpcate.models.runs import pack_runs, unpack_runs
 from dpcate.models.shape import Shape
@@ -147,8 +148,7 @@ class AdditiveFunction:
     def score(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return intercept plus terms for each row of ``codes``, before link and clipping."""
         total = np.full(len(codes), self.intercept)
-        for j, table in enumerate(self.tables):
-            total += np.take(table, codes[:, j])
+        add_lookups(total, codes, self.tables)
         for product in self.products:
             total += product.values(codes)
         return total

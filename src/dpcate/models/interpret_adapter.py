@@ -120,12 +120,13 @@ def _pseudo_outcome(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, float, float]:
     """Return target, weights and the target's bounds as interpret wants them."""
     if data.kind == "probability":
-        return (data.target > 0.5).astype(np.float64), None, 0.0, 1.0
-    if data.loading is None:
-        return data.target, None, data.low, data.high
-    divisor = np.copysign(np.maximum(np.abs(data.loading), SMALLEST_LOADING), data.loading)
+        return (data.held.target > 0.5).astype(np.float64), None, 0.0, 1.0
+    loading = data.held.loading
+    if loading is None:
+        return data.held.target, None, data.low, data.high
+    divisor = np.copysign(np.maximum(np.abs(loading), SMALLEST_LOADING), loading)
     reach = max(abs(data.low), abs(data.high)) / SMALLEST_LOADING
-    return data.target / divisor, np.square(divisor), -reach, reach
+    return data.held.target / divisor, np.square(divisor), -reach, reach
 
 
 def _values_of_codes(column: Feature) -> NDArray[np.float64]:
@@ -136,7 +137,7 @@ def _values_of_codes(column: Feature) -> NDArray[np.float64]:
 
 
 def _inputs(data: StageData) -> NDArray[np.float64]:
-    columns = [_values_of_codes(column)[data.codes[:, j]] for j, column in enumerate(data.columns)]
+    columns = [_values_of_codes(column)[data.held.codes[:, j]] for j, column in enumerate(data.columns)]
     return np.column_stack(columns)
 
 
@@ -173,7 +174,7 @@ def _function(
             bins = _bins_of_codes(data.columns[j], fitted.bins_[j][0])
             tables[j] = np.asarray(scores, dtype=np.float64)[bins]
             shares[j] = _shares_of_codes(bins, np.asarray(fitted.bin_weights_[j], dtype=np.float64))
-    bounded = data.loading is None
+    bounded = not data.weighted
     return AdditiveFunction(
         columns=data.columns,
         intercept=intercept,

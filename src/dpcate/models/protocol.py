@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
+
+from dpcate.models.stage_rows import ChangedStage, HeldStage, StageRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,9 +24,17 @@ if TYPE_CHECKING:
     from dpcate.accounting import Neighbours
     from dpcate.mechanisms import NoiseSource
     from dpcate.models.function import AdditiveFunction
+    from dpcate.models.stage_rows import StageSource, StageWork
     from dpcate.schema import Feature
 
-__all__ = ["BaseLearner", "Budget", "LoadingLaw", "RowLaw", "StageData", "TargetKind"]
+__all__ = [
+    "BaseLearner",
+    "Budget",
+    "LoadingLaw",
+    "RowLaw",
+    "StageData",
+    "TargetKind",
+]
 
 TargetKind = Literal["mean", "probability"]
 RowLaw = Callable[["NDArray[np.uint16]"], "NDArray[np.float64]"]
@@ -50,22 +61,20 @@ class Budget:
     neighbours: Neighbours
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class StageData:
-    """The encoded rows of one stage: minimise sum (target - loading f(inputs))^2 over functions f.
+    """One stage's task: minimise sum (target - loading f(inputs))^2 over functions f.
 
     Parameters
     ----------
     columns
         Public description of the inputs, one per column of ``codes``.
-    codes
-        Encoded inputs, one row per person; private.
-    target
-        What to explain, inside ``[low, high]``; private.
+    source
+        The rows; private.
     low, high
         Bounds of the target: public, or post-processing of earlier releases.
-    loading
-        Multiplies f (the R-loss has T - e here); None is one everywhere; private.
+    weighted
+        Whether rows have a loading.
     loading_bound
         Largest absolute loading; public or released.
     kind
@@ -83,16 +92,13 @@ class StageData:
         inverse-probability weights: released facts only.
     signal, intercept_signal
         Public guess of the share of the target's variance that one feature, and the intercept, may explain.
-    reaches
-        The reach of each row, once :meth:`cleaned` has worked it out; private.
     """
 
     columns: tuple[Feature, ...]
-    codes: NDArray[np.uint16]
-    target: NDArray[np.float64]
+    source: StageSource
     low: float
     high: float
-    loading: NDArray[np.float64] | None = None
+    weighted: bool = False
     loading_bound: float = 1.0
     kind: TargetKind = "mean"
     n_rows: int | None = None
@@ -102,16 +108,48 @@ class StageData:
     residual_spread: RowLaw | None = None
     signal: float = 0.4
     intercept_signal: float = 0.2
-    reaches: NDArray[np.float64] | None = None
 
-    def cleaned(self) -> StageData:
-        """Return the rows with targets and loadings inside their bounds, and each row's reach worked out once."""
-        middle = (self.low + self.high) / 2
-        target = np.clip(np.where(np.isnan(self.target), middle, self.target), self.low, self.high)
-        loading = self.loading
-        if loading is not None:
-            loading = np.clip(np.where(np.isnan(loading), 0.0, loading), -self.loading_bound, self.loading_bound)
-        return replace(self, target=target, loading=loading, reaches=self.reach(self.codes))
+    @classmethod
+    def of_source(
+        cls,
+        source: StageSource,
+        *,
+        low: float,
+        high: float,
+        loading_bound: float = 1.0,
+        **public: Any,  # noqa: ANN401 - the other parameters
+    ) -> StageData:
+        """Return the task for rows whose values are brought inside the bounds on their way."""
+
+        def clean(rows: StageRows) -> StageRows:
+            return cleaned(rows, low=low, high=high, loading_bound=loading_bound)
+
+        return cls(source=ChangedStage(source, clean), low=low, high=high, loading_bound=loading_bound, **public)
+
+    @classmethod
+    def of_arrays(
+        cls,
+        *,
+        codes: NDArray[np.uint16],
+        target: NDArray[np.float64],
+        loading: NDArray[np.float64] | None = None,
+        **public: Any,  # noqa: ANN401 - the other parameters
+    ) -> StageData:
+        """Return the task for rows in memory."""
+        return cls.of_source(HeldStage(StageRows(codes, target, loading)), weighted=loading is not None, **public)
+
+    def total(self, work: StageWork) -> list[NDArray[Any]]:
+        """Return the exact totals of ``work`` over all rows."""
+        return self.source.total(work)
+
+    @cached_property
+    def held(self) -> StageRows:
+        """All rows at once, for models that need them in memory."""
+        return self.source.held()
+
+    def changed(self, change: Callable[[StageRows], StageRows]) -> StageData:
+        """Return the same task on rows changed one by one."""
+        return replace(self, source=ChangedStage(self.source, change))
 
     def reach(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return the largest absolute loading that a row with these inputs can have."""
@@ -122,11 +160,20 @@ class StageData:
 
     def loading_variance(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return the expected squared loading of a row with these inputs."""
-        guess = 1.0 if self.loading is None else self.loading_bound**2 / 3
+        guess = self.loading_bound**2 / 3 if self.weighted else 1.0
         if self.loading_law is None:
             return np.full(len(codes), guess)
         expected = self.loading_law(codes)[1]
         return np.where((expected > 0) & (expected <= self.loading_bound**2), expected, guess)
+
+
+def cleaned(rows: StageRows, *, low: float, high: float, loading_bound: float) -> StageRows:
+    """Return rows with targets and loadings inside their bounds; what is missing counts as the middle, or zero."""
+    target = np.clip(np.where(np.isnan(rows.target), (low + high) / 2, rows.target), low, high)
+    loading = rows.loading
+    if loading is not None:
+        loading = np.clip(np.where(np.isnan(loading), 0.0, loading), -loading_bound, loading_bound)
+    return StageRows(rows.codes, target, loading)
 
 
 @runtime_checkable

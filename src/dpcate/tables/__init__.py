@@ -7,5 +7,18 @@ row of the result and nothing else; see `docs/privacy/public_private_line.md`.
 from dpcate.tables.encoding import encode_arrays, encode_features, encode_table
 from dpcate.tables.grid import GRID, cell_midpoints, n_codes
 from dpcate.tables.rows import Rows
+from dpcate.tables.source import BATCH, HeldRows, RowSource, RowWork
 
-__all__ = ["GRID", "Rows", "cell_midpoints", "encode_arrays", "encode_features", "encode_table", "n_codes"]
+__all__ = [
+    "BATCH",
+    "GRID",
+    "HeldRows",
+    "RowSource",
+    "RowWork",
+    "Rows",
+    "cell_midpoints",
+    "encode_arrays",
+    "encode_features",
+    "encode_table",
+    "n_codes",
+]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from dpcate import kernels
 from dpcate.schema import Category
 
 if TYPE_CHECKING:
@@ -38,13 +39,8 @@ def cell_codes(values: npt.NDArray[np.float64], number: Number) -> npt.NDArray[n
     >>> cell_codes(np.array([np.nan, -np.inf, 0.0, 0.5, 1.0, 7.0]), Number("share", 0, 1)).tolist()
     [0, 1, 1, 513, 1024, 1024]
     """
-    missing = np.isnan(values)
-    clamped = np.clip(values, number.low, number.high)
-    clamped[missing] = number.low  # NaN has no integer
-    with np.errstate(all="ignore"):  # a denormal width may underflow, whatever the caller's settings
-        cells = (clamped - number.low) / (number.high - number.low) * GRID
-    codes = np.minimum(cells, GRID - 1).astype(np.uint16) + np.uint16(1)
-    codes[missing] = MISSING
+    codes = np.empty(len(values), dtype=np.uint16)
+    kernels.cell_codes(codes, values, number.low, number.high, GRID)
     return codes
 
 

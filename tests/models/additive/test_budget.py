@@ -1,9 +1,8 @@
 """What a fit spends, from what it draws."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from tests.models.stages import altered
 
 from dpcate.errors import ParameterError
 from dpcate.mechanisms import LIMIT, ROW_LIMIT, SeededNoise, SystemNoise
@@ -17,7 +16,7 @@ each_relation = pytest.mark.parametrize("neighbours", ["replace", "add_remove"])
 def make_stage(n_rows=500, **changes):
     generator = np.random.default_rng(0)
     codes = [generator.integers(1, 1025, n_rows), generator.integers(1, 1025, n_rows), generator.integers(1, 3, n_rows)]
-    data = StageData(
+    data = StageData.of_arrays(
         columns=COLUMNS,
         codes=np.asfortranarray(np.column_stack(codes), dtype=np.uint16),
         target=generator.uniform(-1, 1, n_rows),
@@ -26,7 +25,7 @@ def make_stage(n_rows=500, **changes):
         n_rows=n_rows,
         n_features=3,
     )
-    return replace(data, **changes)
+    return altered(data, **changes)
 
 
 def fit(data, *, mu, noise, released=None, **options):
@@ -39,7 +38,7 @@ def test_the_squared_shares_of_all_releases_sum_to_the_budget(neighbours):
     for changes in ({}, {"kind": "probability"}):
         for n_new in range(4):
             data = make_stage(10, **changes)
-            data = data if neighbours == "replace" else replace(data, n_rows=None)
+            data = data if neighbours == "replace" else altered(data, n_rows=None)
             mus = Additive()._split(data, 0.8, n_new=n_new, with_target="kind" not in changes)
             assert sum(mu**2 for mu in mus.values()) == pytest.approx(0.8**2, rel=1e-14)
             assert (mus["columns"] == 0) == (n_new == 0)

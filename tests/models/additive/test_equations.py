@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcate.mechanisms import ENTRY_LIMIT, ROW_LIMIT, MomentRelease, SeededNoise
-from dpcate.models import StageData
+from dpcate.models import HeldStage, StageData, StageRows
 from dpcate.models.additive import equations
 from dpcate.models.additive.basis import Basis, ColumnBasis, make_basis
 from dpcate.models.additive.equations import Equations, Layout
@@ -23,29 +23,36 @@ def make_layout(longest=1.5, centre=0.3, clip=0.8):
     return Layout(BASIS, WEIGHTS, longest, centre, clip)
 
 
-def make_data(n_rows=500, *, with_loading=True, **changes):
+def parts_of(n_rows=500, *, with_loading=True, **changes):
     generator = np.random.default_rng(1)
     codes = [generator.integers(0, GRID + 1, n_rows), generator.integers(0, GRID + 1, n_rows)]
-    return StageData(
-        **{
-            "columns": COLUMNS,
-            "codes": np.asfortranarray(np.column_stack([*codes, generator.integers(1, 3, n_rows)]), dtype=np.uint16),
-            "target": generator.uniform(-1, 1, n_rows),
-            "low": -1.0,
-            "high": 1.0,
-            "loading": generator.uniform(-0.9, 0.9, n_rows) if with_loading else None,
-            "loading_bound": 0.9 if with_loading else 1.0,
-            "n_features": 3,
-            **changes,
-        }
-    )
+    return {
+        "columns": COLUMNS,
+        "codes": np.asfortranarray(np.column_stack([*codes, generator.integers(1, 3, n_rows)]), dtype=np.uint16),
+        "target": generator.uniform(-1, 1, n_rows),
+        "low": -1.0,
+        "high": 1.0,
+        "loading": generator.uniform(-0.9, 0.9, n_rows) if with_loading else None,
+        "loading_bound": 0.9 if with_loading else 1.0,
+        "n_features": 3,
+        **changes,
+    }
 
 
-def vectors(layout, data):
+def make_data(n_rows=500, *, with_loading=True, **changes):
+    return StageData.of_arrays(**parts_of(n_rows, with_loading=with_loading, **changes))
+
+
+def vectors(layout, data, size=None):
     """Every row's vector as whole numbers, from tables, products, multipliers and targets; exact in float64."""
     rows = layout.table_rows(data.loading_bound)
     written = []
-    for batch in layout.batches(rows, data):
+    held = data.held
+    size = size or max(len(held.target), 1)
+    for start in range(0, max(len(held.target), 1), size):
+        part = slice(start, start + size)
+        loading = None if held.loading is None else held.loading[part]
+        batch = layout.batch(rows, data, StageRows(held.codes[part], held.target[part], loading))
         looked_up = [table[:, batch.codes[:, j]].T for j, table in enumerate(rows.tables)]
         functions = np.column_stack([np.full(len(batch.codes), rows.constant), *looked_up, batch.products])
         written.append(np.column_stack([functions * batch.multiplier[:, None], batch.target]))
@@ -70,32 +77,28 @@ def propensity_law(codes):
     clip=st.sampled_from([1e-3, 0.3, 10.0]),
 )
 def test_no_row_is_longer_than_the_limit_nor_shortened_by_the_grid(codes, target, loading, reach, clip):
-    data = make_data(
-        1, codes=np.array([codes], dtype=np.uint16), target=np.array([target]), loading=np.array([loading])
-    )
+    one = {"codes": np.array([codes], dtype=np.uint16), "target": np.array([target]), "loading": np.array([loading])}
     for law in (None, propensity_law):
-        layout, stage = make_layout(reach, 0.1, clip), StageData(**{**fields(data), "loading_law": law})
+        layout, stage = make_layout(reach, 0.1, clip), make_data(1, **one, loading_law=law)
         assert longest(vectors(layout, stage)) <= ROW_LIMIT**2
         if reach < 0.1:
             continue  # tables are clipped: no row has room
-        factor = layout.shortening(BASIS.squared_norms(data.codes, WEIGHTS), stage.reach(data.codes))
+        factor = layout.shortening(BASIS.squared_norms(one["codes"], WEIGHTS), stage.reach(one["codes"]))
         residual = factor * np.clip(target - 0.1, -clip, clip) * layout.target_scale / layout.unit
         assert vectors(layout, stage)[0, -1] / ROW_LIMIT == pytest.approx(residual[0], rel=0.02, abs=1e-5)
 
 
-def fields(data):
-    return {name: getattr(data, name) for name in data.__slots__}
-
-
 @settings(deadline=None)
-@given(codes=codes_of_a_row, target=wild, loading=wild)
-def test_a_row_of_wild_values_is_short_enough_or_dropped(codes, target, loading):
-    data = make_data(
-        1, codes=np.array([codes], dtype=np.uint16), target=np.array([target]), loading=np.array([loading])
-    )
-    for reaches in (None, np.array([target])):
+@given(codes=codes_of_a_row, target=wild, loading=wild, reach=wild)
+def test_a_row_of_wild_values_is_short_enough_or_dropped(codes, target, loading, reach):
+    """Even if nobody had brought the values inside their bounds."""
+    raw = HeldStage(StageRows(np.array([codes], dtype=np.uint16), np.array([target]), np.array([loading])))
+    for law in (None, lambda codes: (np.full(len(codes), reach), np.ones(len(codes)))):
+        data = StageData(
+            columns=COLUMNS, source=raw, low=-1.0, high=1.0, weighted=True, loading_bound=0.9, loading_law=law
+        )
         with np.errstate(all="ignore"):
-            rows = vectors(make_layout(), StageData(**{**fields(data), "reaches": reaches}))
+            rows = vectors(make_layout(), data)
         assert longest(rows) <= ROW_LIMIT**2
         if np.isnan(target) or np.isnan(loading):
             assert not rows.any()
@@ -122,28 +125,26 @@ def test_the_constant_is_at_least_one_grid_step():
 
 
 @pytest.mark.parametrize("with_loading", [True, False])
-def test_a_row_has_the_same_bits_in_every_batch_and_place(with_loading, monkeypatch):
-    layout, data = make_layout(), make_data(with_loading=with_loading, loading_law=propensity_law)
+def test_a_row_has_the_same_bits_in_every_batch_and_place(with_loading):
+    parts = parts_of(with_loading=with_loading, loading_law=propensity_law)
+    layout, data = make_layout(), StageData.of_arrays(**parts)
     whole = vectors(layout, data)
     for size in (1, 7, 499):
-        monkeypatch.setattr(equations, "_BATCH", size)
-        assert np.array_equal(vectors(layout, data), whole)
+        assert np.array_equal(vectors(layout, data, size), whole)
     backwards = {
-        name: value[::-1] if name in ("codes", "target", "loading", "reaches") and value is not None else value
-        for name, value in fields(data).items()
+        name: value[::-1] if name in ("codes", "target", "loading") and value is not None else value
+        for name, value in parts.items()
     }
-    assert np.array_equal(vectors(layout, StageData(**backwards)), whole[::-1])
-    assert np.array_equal(vectors(layout, data.cleaned()), whole), "reaches worked out once are the same"
+    assert np.array_equal(vectors(layout, StageData.of_arrays(**backwards)), whole[::-1])
 
 
 def test_the_shortening_factor_does_not_look_at_target_or_arm():
     """Whoever has the same features is shortened alike: the multiplier over the loading is the same."""
     layout = make_layout(longest=0.4)
-    data = make_data(2, codes=np.array([[1000, 3, 1]] * 2, dtype=np.uint16), loading_law=propensity_law)
     e = 0.1 + 0.8 * 1000 / GRID
-    rows = vectors(
-        layout, StageData(**{**fields(data), "loading": np.array([1 - e, -e]), "target": np.array([9.0, -9])})
-    )
+    alike = {"codes": np.array([[1000, 3, 1]] * 2, dtype=np.uint16), "loading_law": propensity_law}
+    both = {"loading": np.array([1 - e, -e]), "target": np.array([9.0, -9.0]), "low": -20.0, "high": 20.0}
+    rows = vectors(layout, make_data(2, **alike, **both))
     m = rows[:, 0] / layout.table_rows(0.9).constant
     assert m.tolist() == np.rint(m).tolist()
     assert abs(m[0] / (1 - e) - m[1] / -e) <= 0.5 / (1 - e) + 0.5 / e, "alike but for whole multipliers"
@@ -157,11 +158,12 @@ def test_without_noise_the_equations_are_those_of_weighted_least_squares(with_lo
     layout, data = make_layout(), make_data(20_000, with_loading=with_loading)
     mechanism = MomentRelease(mu=1e6, neighbours="replace")
     seen = Equations.release(layout, data, mechanism, SeededNoise(0), target_only=target_only)
-    q = BASIS.matrix(data.codes)
-    factor = layout.shortening(BASIS.squared_norms(data.codes, WEIGHTS), data.reach(data.codes))
+    held = data.held
+    q = BASIS.matrix(held.codes)
+    factor = layout.shortening(BASIS.squared_norms(held.codes, WEIGHTS), data.reach(held.codes))
     assert factor.min() < 1, "some rows are shortened, or this test shows nothing"
-    q = q * (factor * (data.loading if with_loading else 1.0))[:, None]
-    r = factor * np.clip(data.target - layout.centre, -layout.clip, layout.clip)
+    q = q * (factor * (held.loading if with_loading else 1.0))[:, None]
+    r = factor * np.clip(held.target - layout.centre, -layout.clip, layout.clip)
     G, released = q.T @ q, np.isfinite(seen.gram_noise)
     level = np.sqrt(np.outer(*[np.diagonal(G)] * 2))
     assert np.abs((seen.gram - G) / level)[released].max(initial=0.0) < 5e-3

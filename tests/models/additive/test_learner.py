@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.models.stages import altered
 
 from dpcate import DRLearner, RLearner, Schema, SLearner, load
 from dpcate.accounting import Gaussian
@@ -27,10 +28,10 @@ def make_codes(n_rows, seed=0):
 def make_stage(function, n_rows=20_000, *, noise=0.5, seed=0, low=-4.0, high=5.0, **changes):
     codes = make_codes(n_rows, seed)
     target = function(*unit(codes)) + np.random.default_rng(seed + 1).normal(scale=noise, size=n_rows)
-    data = StageData(
+    data = StageData.of_arrays(
         columns=COLUMNS, codes=codes, target=target.clip(low, high), low=low, high=high, n_rows=n_rows, n_features=3
     )
-    return replace(data, **changes)
+    return altered(data, **changes)
 
 
 def unit(codes):
@@ -39,7 +40,7 @@ def unit(codes):
 
 def fit(data, *, mu=HUGE, neighbours="replace", noise=None, released=None, **options):
     budget = Budget(mu=mu, epsilon=1.0, delta=1e-5, neighbours=neighbours)
-    data = data if neighbours == "replace" else replace(data, n_rows=None)
+    data = data if neighbours == "replace" else altered(data, n_rows=None)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return Additive(**options).fit(data, budget=budget, noise=noise or SeededNoise(3), released=released or {})
@@ -88,7 +89,7 @@ def test_a_loading_is_divided_out(neighbours):
     arm = np.random.default_rng(4).integers(0, 2, len(codes)) - 0.5
     target = arm * line(*unit(codes)) + np.random.default_rng(5).normal(scale=0.3, size=len(codes))
     data = make_stage(line, codes=codes, target=target, loading=arm, loading_bound=0.5)
-    data = replace(data, loading_law=lambda codes: (np.full(len(codes), 0.5), np.full(len(codes), 0.25)))
+    data = altered(data, loading_law=lambda codes: (np.full(len(codes), 0.5), np.full(len(codes), 0.25)))
     function = fit(data, neighbours=neighbours)
     assert r_squared(function, line, make_codes(5000, seed=9)) > 0.95
 
@@ -110,7 +111,7 @@ def test_without_signal_the_function_is_nearly_a_constant(mu):
     spreads, errors = [], []
     for seed in range(5):
         data = make_stage(lambda age, income, sex: 1.0 + 0 * age, 2000, noise=1.0, seed=seed)
-        predicted = fit(data, mu=mu, noise=SeededNoise(seed)).predict(data.codes)
+        predicted = fit(data, mu=mu, noise=SeededNoise(seed)).predict(data.held.codes)
         spreads.append(predicted.std())
         errors.append(abs(predicted.mean() - 1.0))
     assert np.median(spreads) < 0.15
@@ -137,7 +138,7 @@ def test_the_intercept_is_the_average_also_when_products_have_a_mean():
     codes = make_codes(n_rows)
     codes[::2, 1] = codes[::2, 0]
     data = make_stage(line, n_rows, codes=codes, target=product(*unit(codes)))
-    earlier = fit(replace(data, target=line(*unit(codes)), low=-5.0))
+    earlier = fit(altered(data, target=line(*unit(codes)), low=-5.0))
     function = fit(data, released={"propensity": earlier})
     assert len(function.products) > 0
     assert max(abs(term.mean) for term in function.products) > 0.05
@@ -174,9 +175,9 @@ def test_hardly_any_rows_give_a_finite_function(n_rows, neighbours, mu):
 @pytest.mark.parametrize("mu", [0.3, HUGE])
 def test_columns_that_are_missing_throughout_do_no_harm(neighbours, mu):
     data = make_stage(lambda age, income, sex: 1.5 * sex, 5000)
-    codes = data.codes.copy(order="F")
+    codes = data.held.codes.copy(order="F")
     codes[:, 0] = 0
-    function = fit(replace(data, codes=codes), neighbours=neighbours, mu=mu)
+    function = fit(altered(data, codes=codes), neighbours=neighbours, mu=mu)
     known = make_codes(500, seed=7)
     assert np.isfinite(function.predict(known)).all()
     assert r_squared(function, lambda age, income, sex: 1.5 * sex, np.where(np.arange(3) == 0, 0, known)) > 0.8
@@ -202,7 +203,7 @@ def test_the_treatment_s_term_is_hardly_shrunk(n_features):
     """As an input beside two features, or alone, the last column is the treatment."""
     data = make_stage(lambda age, income, sex: 0.4 * sex, 4000, noise=1.0, n_features=n_features)
     if n_features == 0:
-        data = replace(data, columns=COLUMNS[2:], codes=np.asfortranarray(data.codes[:, 2:]))
+        data = altered(data, columns=COLUMNS[2:], codes=np.asfortranarray(data.held.codes[:, 2:]))
     jumps = [np.diff(fit(data, mu=1.0, noise=SeededNoise(seed)).tables[-1][1:])[0] for seed in range(10)]
     assert np.mean(jumps) == pytest.approx(0.4, abs=0.1)
 

@@ -16,7 +16,9 @@ BUDGET = Budget(mu=1.0, epsilon=1.0, delta=1e-5, neighbours="replace")
 
 def released(target, low, high, mu=100.0):
     codes = np.ones((len(target), 1), dtype=np.uint16)
-    data = StageData(columns=(Number("x", 0, 1),), codes=codes, target=target, low=low, high=high, n_rows=len(target))
+    data = StageData.of_arrays(
+        columns=(Number("x", 0, 1),), codes=codes, target=target, low=low, high=high, n_rows=len(target)
+    )
     return release_target_law(data, mu=mu, budget=BUDGET, noise=SeededNoise(0))
 
 

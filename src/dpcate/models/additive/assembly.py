@@ -46,7 +46,7 @@ def assemble(
         )
         for k, (first, second) in enumerate(basis.pairs)
     )
-    bounded = data.loading is None
+    bounded = not data.weighted
     return AdditiveFunction(
         columns=data.columns,
         intercept=float(mean[0]) + centre,

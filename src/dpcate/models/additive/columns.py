@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcate.mechanisms import HistogramRelease
+from dpcate.kernels import add_counts
+from dpcate.mechanisms import LIMIT, HistogramRelease
 from dpcate.models.additive.basis import N_CELLS
 from dpcate.models.additive.density import category_shares, smooth_shares
 from dpcate.schema import Number
-from dpcate.tables import GRID
+from dpcate.tables import GRID, n_codes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dpcate.mechanisms import NoiseSource
     from dpcate.models.function import AdditiveFunction
     from dpcate.models.protocol import Budget, StageData
+    from dpcate.models.stage_rows import StageRows
     from dpcate.schema import Feature
 
 __all__ = ["known_shares", "release_shares"]
@@ -56,11 +58,34 @@ def release_shares(
     merging = [_cell_of_code(data.columns[j]) for j in new]
     sizes = tuple(int(cells.max()) + 1 for cells in merging)
     release = HistogramRelease(n_cells=sizes, mu=mu, neighbours=budget.neighbours)
-    noisy = release.release([np.take(cells, data.codes[:, j]) for j, cells in zip(new, merging, strict=True)], noise)
+    noisy = release.release_exact(_merged(_counts(data, new), merging), noise)
     shares = list(known)
     for j, cells, counts in zip(new, merging, noisy, strict=True):
         shares[j] = _share_of_code(data.columns[j], cells, counts, release.noise_scale)
     return [share for share in shares if share is not None]
+
+
+def _counts(data: StageData, new: Sequence[int]) -> list[NDArray[Any]]:
+    """Return how many rows have each code of each new column; private."""
+    sizes = [n_codes(data.columns[j]) for j in new]
+
+    def count(rows: StageRows) -> list[NDArray[np.int64]]:
+        counts = [np.zeros(size, dtype=np.int64) for size in sizes]
+        codes = rows.codes if len(new) == len(data.columns) else rows.codes[:, new]
+        add_counts(tuple(counts), codes)
+        return counts
+
+    return data.total(count)
+
+
+def _merged(counts: Sequence[NDArray[Any]], merging: Sequence[NDArray[np.int64]]) -> NDArray[Any]:
+    """Return the histogram's whole-number sums: each row adds LIMIT to the one cell that holds its code."""
+    merged = []
+    for count, cells in zip(counts, merging, strict=True):
+        cell = np.zeros(int(cells.max()) + 1, dtype=count.dtype)
+        np.add.at(cell, cells, count)
+        merged.append(cell * LIMIT)
+    return np.concatenate(merged)
 
 
 def _cell_of_code(column: Feature) -> NDArray[np.int64]:

@@ -15,13 +15,12 @@ import numpy as np
 from dpcate.mechanisms import ENTRY_LIMIT, ROW_LIMIT, TableProduct, TableRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from dpcate.mechanisms import MomentRelease, NoiseSource, RowBatch
     from dpcate.models.additive.basis import Basis
     from dpcate.models.protocol import StageData
+    from dpcate.models.stage_rows import StageRows
 
 __all__ = ["Equations", "Layout"]
 
@@ -31,7 +30,6 @@ TARGET_WEIGHT = 0.8
 MULTIPLIER = 2**9
 """Grid steps of the largest row multiplier; the tables have the rest of ROW_LIMIT."""
 
-_BATCH = 2**14
 _MARGIN = 1.01
 
 
@@ -99,20 +97,18 @@ class Layout:
         """Return the factor of each row: it looks at features only, so that residuals keep their mean of zero."""
         return np.minimum(1.0, self.longest / np.maximum(reach * np.sqrt(squared_norms), 1e-300))
 
-    def batches(self, rows: TableRows, data: StageData) -> Iterator[RowBatch]:
-        """Yield the stage's rows as whole-number vectors."""
+    def batch(self, rows: TableRows, data: StageData, stage: StageRows) -> RowBatch:
+        """Return some of the stage's rows as whole-number vectors."""
         per_value = ROW_LIMIT / self.unit * data.loading_bound / MULTIPLIER
-        for start in range(0, len(data.target), _BATCH):
-            part = slice(start, start + _BATCH)
-            batch = rows.batch(data.codes[part])
-            reach = data.reach(batch.codes) if data.reaches is None else data.reaches[part]
-            factor = self.shortening(batch.squares / per_value**2, reach)
-            loading = factor if data.loading is None else factor * np.clip(data.loading[part], -reach, reach)
-            residual = np.clip(data.target[part] - self.centre, -self.clip, self.clip)
-            yield batch.filled(
-                loading * (MULTIPLIER / data.loading_bound),
-                residual * (factor * (self.target_scale * ROW_LIMIT / self.unit)),
-            )
+        batch = rows.batch(stage.codes)
+        reach = data.reach(stage.codes)
+        factor = self.shortening(batch.squares / per_value**2, reach)
+        loading = factor if stage.loading is None else factor * np.clip(stage.loading, -reach, reach)
+        residual = np.clip(stage.target - self.centre, -self.clip, self.clip)
+        return batch.filled(
+            loading * (MULTIPLIER / data.loading_bound),
+            residual * (factor * (self.target_scale * ROW_LIMIT / self.unit)),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +149,9 @@ class Equations:
         One release of ``mechanism``. Proof: ``docs/privacy/moments.md``.
         """
         rows = layout.table_rows(data.loading_bound, target_only=target_only)
-        moments = mechanism.release(rows, layout.batches(rows, data), noise)
+        moments = mechanism.release(
+            rows, lambda: data.total(lambda stage: rows.sums.of(layout.batch(rows, data, stage))), noise
+        )
         scale = np.append(layout.weights, layout.target_scale) / layout.unit
         back = np.outer(scale, scale)
         values = moments / back

@@ -79,7 +79,6 @@ class Additive:
         All releases together are Gaussian(budget.mu)-private. The caller must ensure that a row's codes, target and
         loading depend on that row alone. Proofs: ``docs/privacy/histogram.md``, ``docs/privacy/moments.md``.
         """
-        data = data.cleaned()
         known = known_shares(data.columns, released)
         law = _known_law(data, released)
         mus = self._split(data, budget.mu, n_new=sum(share is None for share in known), with_target=law is None)
@@ -129,5 +128,6 @@ def _count(data: StageData, mu: float, budget: Budget, noise: NoiseSource) -> fl
     if data.n_rows is not None:
         return float(max(data.n_rows, 1))
     release = HistogramRelease(n_cells=(1,), mu=mu, neighbours=budget.neighbours)
-    noisy = release.release([np.zeros(len(data.target), dtype=np.int64)], noise)[0][0]
+    (exact,) = data.total(lambda rows: [release.exact([np.zeros(len(rows.target), dtype=np.int64)], None)])
+    noisy = release.release_exact(exact, noise)[0][0]
     return max(float(noisy), release.noise_scale, 1.0)

@@ -17,6 +17,7 @@ from dpcate.models.additive.assembly import assemble
 from dpcate.models.additive.dependence import CORRELATIONS, correlations_of
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.posterior import solve
+from dpcate.models.stage_rows import StageRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +50,7 @@ def fit_rounds(
     One release of moments per round; their squared mu sum to that of ``stage``. Proof: ``docs/privacy/moments.md``.
     """
     now = replace(stage, mu=stage.mu * math.sqrt(shares[0]))
-    centre = now.target.centre if stage.data.loading is None else 0.0
+    centre = now.target.centre if not stage.data.weighted else 0.0
     basis = now.worthwhile(basis)
     prior = now.prior(basis)
     seen = now.observe(basis, prior.sizes, noise)
@@ -64,7 +65,7 @@ def fit_rounds(
         rounds.append(_Round(seen, posterior.mean))
         posterior = _combined(rounds, posterior, now.sampling, prior)
     details: dict[str, Any] = {RESIDUAL: law.to_dict(), "n_terms": basis.n_terms}
-    if stage.data.loading is None:
+    if not stage.data.weighted:
         details[CORRELATIONS] = correlations_of(stage.data.columns, basis, rounds[0].seen.gram.matrix)
     return assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details=details)
 
@@ -79,10 +80,14 @@ class _Round:
 
 def _on_residuals(stage: MomentRegression, start: AdditiveFunction, law: TargetLaw, share: float) -> MomentRegression:
     """Return the stage with the function so far subtracted from every row's target, row by row."""
-    data = stage.data
-    explained = start.score(data.codes)
-    target = data.target - (explained if data.loading is None else data.loading * explained)
-    return replace(stage, data=replace(data, target=target, residual_of=None), law=law, mu=stage.mu * share)
+
+    def subtract(rows: StageRows) -> StageRows:
+        explained = start.score(rows.codes)
+        left = rows.target - (explained if rows.loading is None else rows.loading * explained)
+        return StageRows(rows.codes, left, rows.loading)
+
+    data = replace(stage.data, residual_of=None).changed(subtract)
+    return replace(stage, data=data, law=law, mu=stage.mu * share)
 
 
 def _combined(rounds: Sequence[_Round], posterior: Posterior, sampling: float, prior: Prior) -> Posterior:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcate import kernels
 from dpcate.mechanisms import HistogramRelease
 from dpcate.models.additive.density import smooth_shares
 
@@ -123,11 +124,18 @@ def release_target_law(data: StageData, *, mu: float, budget: Budget, noise: Noi
     """
     release = HistogramRelease(n_cells=(N_CELLS,), mu=mu, neighbours=budget.neighbours)
     edges = np.linspace(data.low, data.high, N_CELLS + 1)
-    cells = np.searchsorted(edges[1:-1], data.target, side="right")
-    noisy = release.release([cells], noise)[0]
+    (exact,) = data.total(lambda rows: [release.exact([_cells(rows.target, data.low, data.high)], None)])
+    noisy = release.release_exact(exact, noise)[0]
     unseen = min(0.5 * release.noise_scale / max(float(noisy.sum()), 1.0), 0.5)
     shares = smooth_shares(noisy, release.noise_scale, spread=unseen)
     return _spread_within_cells(edges, shares)
+
+
+def _cells(target: NDArray[np.float64], low: float, high: float) -> NDArray[np.uint16]:
+    """Return the cell of each target."""
+    codes = np.empty(len(target), dtype=np.uint16)
+    kernels.cell_codes(codes, target, low, high, N_CELLS)
+    return codes - np.uint16(1)
 
 
 def _spread_within_cells(edges: NDArray[np.float64], shares: NDArray[np.float64]) -> TargetLaw:

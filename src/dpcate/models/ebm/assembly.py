@@ -48,7 +48,7 @@ def released_function(
     earlier
         Functions that earlier stages released.
     """
-    bounded = data.loading is None
+    bounded = not data.weighted
     return AdditiveFunction(
         columns=data.columns,
         intercept=centre,

@@ -80,8 +80,9 @@ def release_bins(data: StageData, *, max_bins: int, mu: float, budget: Budget, n
     """
     maps = [cells_of_codes(column) for column in data.columns]
     release = HistogramRelease(n_cells=tuple(int(cells[-1]) + 1 for cells in maps), mu=mu, neighbours=budget.neighbours)
-    weights = None if data.loading is None else np.square(data.loading / data.loading_bound)
-    rows = [cells[data.codes[:, j]] for j, cells in enumerate(maps)]
+    loading = data.held.loading
+    weights = None if loading is None else np.square(loading / data.loading_bound)
+    rows = [cells[data.held.codes[:, j]] for j, cells in enumerate(maps)]
     noisy = release.release(rows, noise, weights)
     total = data.n_rows if data.n_rows is not None and weights is None else None
     return bin_columns(data.columns, noisy, total=total, scale=release.noise_scale, max_bins=max_bins)

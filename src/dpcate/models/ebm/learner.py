@@ -98,7 +98,6 @@ class Ebm:
         """
         mu_bins, mu_range, mu_sums = self._split(data, budget.mu)
         self._sums(data, 1.0, mu_sums, budget)  # refuses what cannot be paid for before any noise is drawn
-        data = data.cleaned()
         bins = release_bins(data, max_bins=self.max_bins, mu=mu_bins, budget=budget, noise=noise)
         held = TargetRange.public(data)
         if mu_range > 0.0:
@@ -119,10 +118,10 @@ class Ebm:
             loss=loss,
             sums=self._sums(data, loss.bound, mu_sums, budget),
         )
-        tables = booster.run(data.codes, noise)
+        tables = booster.run(data.held.codes, noise)
         guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
         details = {
-            "weighted": data.loading is not None,
+            "weighted": data.weighted,
             "target_range": [held.low, held.high],
             "noise_scale": booster.sums.noise_scale,
         }
@@ -160,18 +159,18 @@ def _n_rows(data: StageData, bins: Sequence[ColumnBins]) -> float | None:
     """Return the number of rows, if it is public or can be told from the released bins."""
     if data.n_rows is not None:
         return float(data.n_rows)
-    return float(bins[0].weight.sum()) if data.loading is None else None
+    return float(bins[0].weight.sum()) if not data.weighted else None
 
 
 def _loss(data: StageData, held: TargetRange) -> tuple[float, Loss]:
     """Return where the score starts, and the loss of the rows around it."""
     if data.kind == "probability":
-        return 0.0, LogisticLoss(target=np.clip(data.target, 0.0, 1.0))
-    centre = (held.low + held.high) / 2 if data.loading is None else 0.0
+        return 0.0, LogisticLoss(target=np.clip(data.held.target, 0.0, 1.0))
+    centre = (held.low + held.high) / 2 if not data.weighted else 0.0
     return centre, SquaredLoss(
-        target=np.clip(data.target, held.low, held.high) - centre,
+        target=np.clip(data.held.target, held.low, held.high) - centre,
         reach=max(held.high - centre, centre - held.low),
         target_variance=held.variance,
-        loading=data.loading,
+        loading=data.held.loading,
         loading_bound=data.loading_bound,
     )

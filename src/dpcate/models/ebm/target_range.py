@@ -80,14 +80,14 @@ def release_range(
     One histogram of the target, which costs ``mu``; the choice is post-processing.
     """
     release = HistogramRelease(n_cells=(N_CELLS,), mu=mu, neighbours=budget.neighbours)
-    (noisy,) = release.release([target_cells(data.target, data.low, data.high)], noise)
+    (noisy,) = release.release([target_cells(data.held.target, data.low, data.high)], noise)
     total = max(1.0, float(noisy.sum()) if total is None else total)
     return best_range(
         noisy / total,
         np.linspace(data.low, data.high, N_CELLS + 1),
         scale=release.noise_scale / total,
         noise_per_reach=noise_per_reach / total,
-        about_zero=data.loading is not None,
+        about_zero=data.weighted,
     )
 
 

@@ -1,0 +1,113 @@
+"""Exact sums of products of looked-up rows: counts per code, and one small matrix.
+
+Because tables are indexed by code, the sum of m^2 T[code] T'[code] over rows follows from the sum of m^2 at each code;
+only products across columns need a matrix product. All sums are of whole numbers. Proof: ``docs/privacy/moments.md``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcate.errors import ParameterError
+from dpcate.kernels import add_weighted_counts, scaled_lookups
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from dpcate.mechanisms.table_rows import RowBatch, TableRows
+
+__all__ = ["CHUNK", "TableSums"]
+
+CHUNK = 2**16
+"""Most rows per batch: products of two coordinates stay below 2^38, so their sums stay below 2^54."""
+
+_EXACT_IN_FLOAT = 2**14
+"""Rows per matrix product: as many products add up to less than 2^52, exactly, in float64."""
+
+_LOW_BITS = 20
+
+
+class TableSums:
+    """How one kind of row vector is summed.
+
+    Parameters
+    ----------
+    rows
+        What the vectors look like.
+    row_limit
+        Longest vector; a longer one (there is none in a batch that was made as it should be) counts as zero.
+    """
+
+    def __init__(self, rows: TableRows, row_limit: int) -> None:
+        self.rows = rows
+        self.row_limit = row_limit
+
+    def of(self, batch: RowBatch) -> list[NDArray[np.int64]]:
+        """Return a batch's sums: per column, counts weighted with m t (and m^2) at each code; then the small matrix."""
+        rows = self.rows
+        if batch.rows is not rows:
+            raise ParameterError("a batch must come from the rows that sum it: the bound was checked for those.")
+        if len(batch.codes) > CHUNK:
+            raise ParameterError(f"a batch must have at most {CHUNK} rows.")
+        m, t = batch.multiplier, batch.target
+        fits = m * m * batch.squares + t * t <= self.row_limit**2
+        if not fits.all():  # never for a batch that was made as it should be
+            m, t = np.where(fits, m, 0.0), np.where(fits, t, 0.0)
+        weights = (m * t,) if rows.target_only else (m * t, m * m)
+        counts = tuple(np.zeros((table.shape[1], len(weights)), dtype=np.int64) for table in rows.tables)
+        add_weighted_counts(counts, batch.codes, weights)
+        block = np.zeros((1 if rows.target_only else len(rows.dense_places), len(rows.dense_places)), dtype=np.int64)
+        for start in range(0, len(m), _EXACT_IN_FLOAT):
+            block += self._block(batch, m, t, slice(start, start + _EXACT_IN_FLOAT))
+        return [*counts, block]
+
+    def _block(self, batch: RowBatch, m: NDArray[np.float64], t: NDArray[np.float64], part: slice) -> NDArray[np.int64]:
+        """Return the sums of products of dense coordinates with each other, or with the target alone."""
+        rows = self.rows
+        columns, tables = ([], ()) if rows.target_only else rows.dense_tables
+        m, t = m[part], t[part]
+        dense = np.zeros((len(m), len(rows.dense_places)), order="F")
+        dense[:, 0] = m * rows.constant
+        scaled_lookups(dense[:, 1 : 1 + len(columns)], batch.codes[part], columns, tables, m)
+        n_products = len(rows.products)
+        np.multiply(batch.products[part], m[:, None], out=dense[:, -1 - n_products : -1])
+        dense[:, -1] = t
+        return (dense[:, -1:].T @ dense if rows.target_only else dense.T @ dense).astype(np.int64)
+
+    def matrix(self, sums: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Return the symmetric matrix of totals of :meth:`of`, in Python's integers."""
+        rows = self.rows
+        *counts, block = sums
+        total = np.zeros((rows.dimension, rows.dimension), dtype=object)
+        if rows.target_only:
+            total[rows.dense_places, -1] = total[-1, rows.dense_places] = block[0].astype(object)
+        else:
+            total[np.ix_(rows.dense_places, rows.dense_places)] = block.astype(object)
+        for start, table, weighted in zip(rows.starts, rows.tables, counts, strict=False):
+            own = slice(start, start + len(table))
+            total[own, -1] = total[-1, own] = exact_dot(table, weighted[:, 0])
+            if rows.target_only:
+                continue
+            squared = weighted[:, 1]
+            total[own, 0] = total[0, own] = exact_dot(table, squared) * rows.constant
+            products = (table[:, None, :] * table[None, :, :]).reshape(-1, table.shape[1])
+            total[own, own] = exact_dot(products, squared).reshape(len(table), len(table))
+        return total
+
+
+def exact_dot(tables: NDArray[np.int64], counts: NDArray[Any]) -> NDArray[Any]:
+    """Return ``tables @ counts`` in Python's integers.
+
+    64-bit counts come from at most 2^24 rows, each of which adds less than 2^38 to any entry of the result; cut in two,
+    no partial sum leaves 64 bits. Larger totals are Python's integers already.
+    """
+    if counts.dtype == object:
+        dot: NDArray[Any] = tables.astype(object) @ counts
+        return dot
+    high, low = counts >> _LOW_BITS, counts & (2**_LOW_BITS - 1)
+    total: NDArray[Any] = (tables @ high).astype(object) * 2**_LOW_BITS + (tables @ low).astype(object)
+    return total
