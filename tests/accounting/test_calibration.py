@@ -49,3 +49,9 @@ def test_the_message_names_the_interval_and_the_value():
     with pytest.raises(ParameterError) as caught:
         mu_for(1.0, 1.5)
     assert str(caught.value) == "`delta` must lie in (0, 1); got 1.5."
+
+
+def test_an_answer_that_was_kept_does_not_let_bad_targets_through():
+    mu_for(1.0, 0.5)
+    with pytest.raises(ParameterError):
+        mu_for(True, 0.5)

@@ -67,3 +67,20 @@ def test_as_many_integers_as_asked_for(source, size):
     draws = source.discrete_gaussian(SCALE, size)
     assert draws.shape == (size,)
     assert draws.dtype == np.int64
+
+
+@pytest.mark.parametrize("size", [0, 1, 127, 128, 255, 256, 1000])
+@pytest.mark.parametrize("n_processors", [1, 2, 64, None])
+def test_draws_shared_among_threads_are_as_many_as_asked_and_all_differ(monkeypatch, size, n_processors):
+    monkeypatch.setattr("dpcate.mechanisms.noise.os.cpu_count", lambda: n_processors)
+    drawn = SystemNoise().discrete_gaussian(2.0**40, size)
+    assert drawn.shape == (size,)
+    assert drawn.dtype == np.int64
+    assert len(np.unique(drawn)) == size, "threads with the same state would repeat one another"
+
+
+def test_draws_shared_among_threads_have_the_scale_and_are_uncorrelated(monkeypatch):
+    monkeypatch.setattr("dpcate.mechanisms.noise.os.cpu_count", lambda: 2)
+    drawn = SystemNoise().discrete_gaussian(SCALE, 8000) / SCALE
+    assert np.std(drawn) == pytest.approx(1.0, abs=0.05)
+    assert abs(np.corrcoef(drawn[:4000], drawn[4000:])[0, 1]) < 0.08

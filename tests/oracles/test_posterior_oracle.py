@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal, norm
 
+from dpcate.models.additive import evidence
 from dpcate.models.additive import posterior as module
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.posterior import Prior, solve
@@ -64,7 +65,7 @@ def log_posterior_of_scales(problem, log_scales):
     n_terms = len(SIZES)
     marginal = joint_covariance(problem, log_scales)[n_terms:, n_terms:]
     likelihood = multivariate_normal(np.zeros(n_terms), marginal).logpdf(problem["z"])
-    return likelihood + norm.logpdf(log_scales, module.SCALE_MEAN, module.SCALE_SD).sum()
+    return likelihood + norm.logpdf(log_scales, evidence.SCALE_MEAN, evidence.SCALE_SD).sum()
 
 
 def best_scales(problem):

@@ -7,6 +7,7 @@ floating point and in exact arithmetic.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,8 +39,12 @@ def mu_for(epsilon: float, delta: float) -> float:
     >>> round(mu, 6), Gaussian(mu).delta(1.0) <= 1e-5
     (0.268051, True)
     """
-    level = check_nonnegative("epsilon", epsilon)
-    failure = check_probability("delta", delta, open_ends=True)
+    return _largest_mu(check_nonnegative("epsilon", epsilon), check_probability("delta", delta, open_ends=True))
+
+
+@lru_cache(maxsize=64)
+def _largest_mu(level: float, failure: float) -> float:
+    """Return the answer for checked targets; they are public, and every fit asks again."""
     target = math.log(failure) - LOG_DELTA_MARGIN
     if level == 0.0:
         mu = 2.0 * math.sqrt(2.0) * float(erfinv(math.exp(target)))

@@ -7,13 +7,13 @@ Proof: ``docs/privacy/moments.md``.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcate.accounting import Gaussian, Guarantee, check_neighbours
+from dpcate.kernels.pool import kept_threads
 from dpcate.mechanisms.discrete_gaussian import DiscreteGaussian
 from dpcate.mechanisms.table_rows import ROW_LIMIT
 
@@ -94,10 +94,11 @@ class MomentRelease:
         def draw() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             return off.draw(len(upper[0]), noise), on.draw(len(diagonal[0]), noise)
 
-        with ThreadPoolExecutor(1) as beside:  # the sampler runs outside Python's lock while the rows are summed
-            drawn = beside.submit(draw)
+        drawn = kept_threads("noise", 1).submit(draw)  # the sampler runs outside Python's lock while rows are summed
+        try:
             exact = rows.sums.matrix(total())
-            off_noise, on_noise = drawn.result()
+        finally:
+            off_noise, on_noise = drawn.result()  # waits in any case: a source of noise serves one caller at a time
         noisy = np.zeros(exact.shape)
         noisy[upper] = (exact[upper] + off_noise).astype(np.float64)
         noisy += noisy.T

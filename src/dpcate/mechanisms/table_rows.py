@@ -151,6 +151,8 @@ class TableRows:
     @cached_property
     def dense_places(self) -> list[int]:
         """Places whose products are summed with each other: constant, dense coordinates, products, target."""
+        if self.target_only:
+            return [0, *range(self.starts[-1], self.dimension)]
         chosen = [start + at for start, at in zip(self.starts, self.dense, strict=False) if at is not None]
         return [0, *chosen, *range(self.starts[-1], self.dimension)]
 
@@ -169,8 +171,8 @@ class TableRows:
 
     @cached_property
     def dense_tables(self) -> tuple[list[int], tuple[NDArray[np.float64], ...]]:
-        """Columns that have a dense coordinate, and its values by code."""
-        columns = [j for j, at in enumerate(self.dense) if at is not None]
+        """Columns that have a dense coordinate whose products are summed, and its values by code."""
+        columns = [] if self.target_only else [j for j, at in enumerate(self.dense) if at is not None]
         return columns, tuple(self.tables[j][self.dense[j]].astype(np.float64) for j in columns)
 
     @cached_property

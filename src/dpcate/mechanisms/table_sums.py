@@ -60,23 +60,23 @@ class TableSums:
         weights = (m * t,) if rows.target_only else (m * t, m * m)
         counts = tuple(np.zeros((table.shape[1], len(weights)), dtype=np.int64) for table in rows.tables)
         add_weighted_counts(counts, batch.codes, weights)
-        block = np.zeros((1 if rows.target_only else len(rows.dense_places), len(rows.dense_places)), dtype=np.int64)
+        size = len(rows.dense_places)
+        block = np.zeros((1 if rows.target_only else size, size), dtype=np.int64)
         for start in range(0, len(m), _EXACT_IN_FLOAT):
             block += self._block(batch, m, t, slice(start, start + _EXACT_IN_FLOAT))
         return [*counts, block]
 
     def _block(self, batch: RowBatch, m: NDArray[np.float64], t: NDArray[np.float64], part: slice) -> NDArray[np.int64]:
         """Return the sums of products of dense coordinates with each other, or with the target alone."""
-        rows = self.rows
-        columns, tables = ([], ()) if rows.target_only else rows.dense_tables
-        m, t = m[part], t[part]
-        dense = np.zeros((len(m), len(rows.dense_places)), order="F")
+        rows, m, t = self.rows, m[part], t[part]
+        columns, tables = rows.dense_tables
+        n_products, n_rows = len(rows.products), len(m)
+        dense = np.empty((n_rows, 2 + n_products + len(columns)), order="F")
         dense[:, 0] = m * rows.constant
         scaled_lookups(dense[:, 1 : 1 + len(columns)], batch.codes[part], columns, tables, m)
-        n_products = len(rows.products)
         np.multiply(batch.products[part], m[:, None], out=dense[:, -1 - n_products : -1])
         dense[:, -1] = t
-        return (dense[:, -1:].T @ dense if rows.target_only else dense.T @ dense).astype(np.int64)
+        return (t[None, :] @ dense if rows.target_only else dense.T @ dense).astype(np.int64)
 
     def matrix(self, sums: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Return the symmetric matrix of totals of :meth:`of`, in Python's integers."""
@@ -94,8 +94,8 @@ class TableSums:
                 continue
             squared = weighted[:, 1]
             total[own, 0] = total[0, own] = exact_dot(table, squared) * rows.constant
-            products = (table[:, None, :] * table[None, :, :]).reshape(-1, table.shape[1])
-            total[own, own] = exact_dot(products, squared).reshape(len(table), len(table))
+            i, j = np.triu_indices(len(table))
+            total[start + i, start + j] = total[start + j, start + i] = exact_dot(table[i] * table[j], squared)
         return total
 
 

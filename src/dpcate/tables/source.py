@@ -7,14 +7,13 @@ backend gives the same release.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcate.kernels.pool import available_cores, kept_threads
 from dpcate.kernels.totals import add_up, combine
 from dpcate.tables.rows import Rows
 
@@ -26,7 +25,7 @@ __all__ = ["BATCH", "HeldRows", "RowSource", "RowWork"]
 BATCH = 2**16
 """Most rows per batch: few enough to stay in a processor's cache, enough that threads seldom wait for each other."""
 
-_SMALLEST = 2**13
+_SMALLEST = 2**15
 
 RowWork = Callable[[int, Rows], Sequence[NDArray[np.int64]]]
 """Gets the number of a batch's first row and the batch (of at most BATCH rows); returns whole-number arrays."""
@@ -106,14 +105,8 @@ class HeldRows:
 
         if threads == 1:
             return every(0)
-        with ThreadPoolExecutor(threads) as pool:
-            return combine(list(pool.map(every, range(threads))), len(starts))
+        return combine(list(kept_threads("passes", threads).map(every, range(threads))), len(starts))
 
     def held(self) -> Rows:
         """Return the rows."""
         return self._rows
-
-
-def available_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -187,3 +187,37 @@ def test_columns_without_exactly_one_leading_function_have_no_products():
     columns = [make_column_basis(Category("c", list("abc")), np.array([0.001, 0.333, 0.333, 0.333]))]
     assert single_leading(columns) == []
     assert Basis(tuple(columns), (), np.zeros(0)).n_terms == 3
+
+
+def one_after_the_other(candidates, shares):
+    """The same functions, removed from one another singly."""
+    kept = []
+    for candidate in candidates:
+        function = candidate - shares @ candidate
+        before = np.sqrt(shares @ function**2)
+        for earlier in kept + kept:
+            function = function - (shares @ (function * earlier)) * earlier
+        after = np.sqrt(shares @ function**2)
+        if before >= 1e-9 and after >= 0.12 * before:
+            kept.append(function / after)
+    return np.array(kept)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_functions_removed_at_once_are_those_removed_one_after_the_other(name):
+    shares = NUMBERS[name][1:] / NUMBERS[name][1:].sum()
+    rank = np.cumsum(shares) - shares / 2
+    candidates = np.vstack([np.arange(GRID) / GRID, *(np.cos(np.pi * k * rank) for k in range(1, 6))])
+    functions, orders = basis_module._orthonormalised(candidates.copy(), shares)
+    assert functions == pytest.approx(one_after_the_other(candidates, shares), abs=1e-9)
+    assert orders == sorted(orders)
+    assert len(orders) == len(functions)
+
+
+def test_a_basis_that_was_kept_is_the_one_for_these_shares_and_cannot_be_written_to():
+    first, second = (make_column_basis(AGE, NUMBERS[name].copy()) for name in ("even", "skewed"))
+    assert make_column_basis(INCOME, NUMBERS["even"].copy()) is first
+    assert second.shares.tolist() == NUMBERS["skewed"].tolist()
+    assert len(make_column_basis(SEX, np.array([0.0, 0.7, 0.3])).values) == 1, "a category has its own functions"
+    with pytest.raises(ValueError, match="read-only"):
+        first.values[0, 0] = 1.0

@@ -6,8 +6,15 @@ import pytest
 from dpcate.accounting import Gaussian, Guarantee
 from dpcate.models import AdditiveFunction
 from dpcate.models.additive.basis import make_basis
-from dpcate.models.additive.dependence import CORRELATIONS, correlations_of, draw_codes, known_correlations
+from dpcate.models.additive.dependence import (
+    CORRELATIONS,
+    _n_below,
+    correlations_of,
+    draw_codes,
+    known_correlations,
+)
 from dpcate.schema import Category, Number
+from dpcate.splitting import public_generator
 from dpcate.tables import GRID
 
 COLUMNS = (Number("age", 0, 1), Category("sex", ["f", "m"]), Number("income", 0, 1), Category("town", list("abc")))
@@ -79,3 +86,21 @@ def test_correlations_that_no_distribution_has_still_give_rows():
     codes = drawn(impossible, 100)
     assert codes.shape == (100, 4)
     assert all(codes[:, j].max() < len(share) for j, share in enumerate(SHARES))
+
+
+@pytest.mark.parametrize("correlations", [None, TRUTH])
+def test_public_rows_are_those_of_the_public_generator_and_cannot_be_written_to(correlations):
+    codes = draw_codes(BASIS.columns, correlations, 500)
+    assert np.array_equal(codes, draw_codes(BASIS.columns, correlations, 500, public_generator()))
+    assert draw_codes(BASIS.columns, correlations, 500) is codes
+    assert len(draw_codes(BASIS.columns, correlations, 300)) == 300
+    with pytest.raises(ValueError, match="read-only"):
+        codes[0, 0] = 1
+
+
+@pytest.mark.parametrize("n_edges", [1, 5, 127, 128, 1024])
+def test_levels_find_their_place_among_few_and_many_edges(n_edges):
+    generator = np.random.default_rng(n_edges)
+    edges = np.sort(np.append(generator.uniform(size=n_edges - 1), 0.5))
+    levels = np.concatenate([generator.uniform(size=999), edges, [0.0, 1.0, 0.5]])
+    assert np.array_equal(_n_below(edges, levels), (edges[None, :] <= levels[:, None]).sum(axis=1))

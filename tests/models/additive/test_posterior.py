@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
+from dpcate.models.additive.evidence import SCALE_MEAN, Evidence
 from dpcate.models.additive.gram import Gram
-from dpcate.models.additive.posterior import SCALE_MEAN, Prior, _Evidence, solve
+from dpcate.models.additive.posterior import Prior, solve
 
 GROUPS = np.array([0, 1, 1, 1, 2, 2, 0])
 SIZES = np.array([0.5, 1.0, 0.4, 0.1, 1.0, 0.3, 2.0])
@@ -25,14 +27,43 @@ def solved(seed=0, **changes):
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("gram_noise", [0.0, 15.0])
 @pytest.mark.parametrize("log_scales", [[-2.0, -1.0], [SCALE_MEAN, SCALE_MEAN], [1.0, -8.0]])
-def test_the_gradient_of_the_evidence_is_that_of_finite_differences(seed, log_scales):
-    _, (z, covariance, gram), prior = make(seed)
-    evidence = _Evidence(z, covariance, gram, SAMPLING, prior)
+def test_gradient_and_hessian_of_the_evidence_are_those_of_finite_differences(seed, gram_noise, log_scales):
+    _, (z, covariance, gram), prior = make(seed, gram_noise=gram_noise)
+    evidence = Evidence(z, covariance, gram, SAMPLING, prior)
     at, step = np.array(log_scales), 1e-5
-    _, gradient = evidence(at)
-    moved = [(evidence(at + step * unit)[0] - evidence(at - step * unit)[0]) / (2 * step) for unit in np.eye(len(at))]
-    assert gradient == pytest.approx(moved, rel=1e-5, abs=1e-6)
+    _, gradient, hessian, _ = evidence(at)
+    after, before = ([evidence(at + sign * step * unit) for unit in np.eye(len(at))] for sign in (1, -1))
+    assert gradient == pytest.approx(
+        [(a[0] - b[0]) / (2 * step) for a, b in zip(after, before, strict=True)], rel=1e-5, abs=1e-6
+    )
+    assert hessian == pytest.approx(
+        np.array([(a[1] - b[1]) / (2 * step) for a, b in zip(after, before, strict=True)]), rel=1e-5, abs=1e-6
+    )
+
+
+def test_the_expected_hessian_is_the_mean_of_hessians_over_the_law_of_z():
+    _, (z, covariance, gram), prior = make(gram_noise=0.0)
+    at = np.array([-2.0, -1.0])
+    expected = Evidence(z, covariance, gram, SAMPLING, prior)(at)[3]
+    law = (gram.matrix * prior.variances(at)) @ gram.matrix + SAMPLING * gram.matrix + covariance
+    draws = np.random.default_rng(0).multivariate_normal(np.zeros(len(z)), law, size=4000)
+    seen = np.mean([Evidence(draw, covariance, gram, SAMPLING, prior)(at)[2] for draw in draws], axis=0)
+    assert seen == pytest.approx(expected, rel=0.1, abs=0.03)
+
+
+@pytest.mark.parametrize("gram_noise", [0.0, 15.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_search_ends_where_a_general_one_would(seed, gram_noise):
+    _, (z, covariance, gram), prior = make(seed, gram_noise=gram_noise)
+    evidence = Evidence(z, covariance, gram, SAMPLING, prior)
+    general = minimize(
+        lambda at: evidence(at)[:2], np.full(2, SCALE_MEAN), jac=True, method="L-BFGS-B", bounds=[(-12.0, 3.0)] * 2
+    )
+    found = solve(z, covariance, gram, sampling=SAMPLING, prior=prior).log_scales
+    assert evidence(found)[0] <= general.fun + 1e-9
+    assert found == pytest.approx(general.x, abs=1e-2)
 
 
 def test_without_noise_the_mean_is_least_squares():

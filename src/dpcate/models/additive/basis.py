@@ -6,7 +6,9 @@ a row is looking up its codes. Orthonormal under the released shares, it makes e
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,8 +50,12 @@ N_CELLS = 32
 LUMP = 4.0
 """A cell with this many times the rows of its neighbours holds a single value."""
 
-_INDEPENDENT = 0.12
-"""A function that keeps less than this share of itself after the earlier ones are removed is left out."""
+_INDEPENDENT, _SMALLEST = 0.12, 1e-9
+"""A function that keeps less than the first's share of itself after the earlier ones are removed is left out, and one
+whose standard deviation is below the second."""
+
+_N_KEPT = 64
+"""Bases of columns that are kept for the next stage: a few megabytes at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,58 +87,65 @@ class ColumnBasis:
 
 
 def make_column_basis(column: Feature, shares: NDArray[np.float64]) -> ColumnBasis:
-    """Return the orthonormal functions of a column under its released shares (one per code, "other" first)."""
-    if isinstance(column, Number):
-        return _number_basis(shares)
-    return _category_basis(shares)
+    """Return the orthonormal functions of a column under its released shares (one per code, "other" first).
+
+    The stages of a fit share their columns, so the last bases are kept. Shares are released numbers: what is kept, and
+    whether it is found again, says nothing about the table beyond them.
+    """
+    return _basis_of(isinstance(column, Number), np.asarray(shares, dtype=np.float64).tobytes())
+
+
+@lru_cache(maxsize=_N_KEPT)
+def _basis_of(is_number: bool, released: bytes) -> ColumnBasis:
+    shares = np.frombuffer(released)
+    basis = _number_basis(shares) if is_number else _category_basis(shares)
+    for values in (basis.values, basis.orders, basis.sizes):
+        values.flags.writeable = False
+    return basis
 
 
 def _number_basis(shares: NDArray[np.float64]) -> ColumnBasis:
     """Linear in the value, then cosines of the rank; "other" is zero in all, with an indicator of its own if common."""
     known = shares[1:] / shares[1:].sum()
     rank = np.cumsum(known) - known / 2
-    candidates = [np.arange(GRID) / GRID, *(np.cos(np.pi * k * rank) for k in range(1, N_CURVES + 1))]
-    candidates = [_flat_on_lumps(candidate, known) for candidate in candidates]
-    kept: list[NDArray[np.float64]] = []
-    orders: list[int] = []
-    for order, candidate in enumerate(candidates):
-        function = _orthonormalised(candidate, kept, known)
-        if function is not None:
-            kept.append(function)
-            orders.append(order)
-    values = np.concatenate([np.zeros((len(kept), 1)), np.array(kept).reshape(len(kept), GRID)], axis=1)
+    cosines = np.cos(np.pi * np.arange(1, N_CURVES + 1)[:, None] * rank)
+    kept, orders = _orthonormalised(_flat_on_lumps(np.vstack([np.arange(GRID) / GRID, cosines]), known), known)
+    values = np.concatenate([np.zeros((len(kept), 1)), kept], axis=1)
     sizes = np.array([1.0 if order == 0 else CURVE_SIZE * order ** (-2.0 * CURVE_DECAY) for order in orders])
     if shares[0] > OTHER_SHARE:
         values, orders, sizes = _with_other(values, orders, sizes, shares)
     return ColumnBasis(values, np.array(orders, dtype=np.int64), sizes, shares)
 
 
-def _flat_on_lumps(candidate: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Make a function constant on histogram cells that stand alone.
+def _flat_on_lumps(candidates: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Make functions, one per row, constant on histogram cells that stand alone.
 
     A cell with far more rows than its neighbours holds a single value (a count, a rounded number) whose place inside
     the cell is not known; a function that varied inside it would not be the function that the rows see.
     """
-    by_cell = shares.reshape(N_CELLS, -1).sum(axis=1)
-    beside = np.maximum(np.append(by_cell[1:], 0.0), np.insert(by_cell[:-1], 0, 0.0))
-    alone = by_cell > LUMP * beside
-    values = candidate.reshape(N_CELLS, -1)
-    return np.where(alone[:, None], values.mean(axis=1, keepdims=True), values).reshape(-1)
+    by_cell = np.concatenate([[0.0], shares.reshape(N_CELLS, -1).sum(axis=1), [0.0]])
+    alone = by_cell[1:-1] > LUMP * np.maximum(by_cell[:-2], by_cell[2:])
+    values = candidates.reshape(len(candidates), N_CELLS, -1)
+    values[:, alone] = values[:, alone].mean(axis=2, keepdims=True)
+    return values.reshape(candidates.shape)
 
 
 def _orthonormalised(
-    candidate: NDArray[np.float64], kept: list[NDArray[np.float64]], shares: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
-    """Remove mean and earlier functions and scale to unit variance; None if (almost) nothing is left."""
-    function = candidate - shares @ candidate
-    before = float(np.sqrt(shares @ function**2))
-    for _ in range(2):  # twice is enough for round-off
-        for earlier in kept:
-            function = function - (shares @ (function * earlier)) * earlier
-    after = float(np.sqrt(shares @ function**2))
-    if before < 1e-9 or after < _INDEPENDENT * before:
-        return None
-    return function / after
+    candidates: NDArray[np.float64], shares: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], list[int]]:
+    """Make functions, one per row, orthonormal in turn; also say which are left: some add (almost) nothing."""
+    centred = candidates - (candidates @ shares)[:, None]
+    before = np.sqrt(centred**2 @ shares)
+    kept, orders = np.empty_like(centred), list[int]()
+    for order in range(len(centred)):
+        function, earlier = centred[order], kept[: len(orders)]
+        for _ in range(2):  # twice is enough for round-off
+            function = function - (earlier @ (shares * function)) @ earlier
+        after = math.sqrt(shares @ function**2)
+        if before[order] >= _SMALLEST and after >= _INDEPENDENT * before[order]:
+            kept[len(orders)] = function / after
+            orders.append(order)
+    return kept[: len(orders)], orders
 
 
 def _with_other(

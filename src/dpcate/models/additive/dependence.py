@@ -6,12 +6,14 @@ then predict the later stages' Gram matrices. Everything here is post-processing
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr
 
 from dpcate.models.additive.basis import single_leading
+from dpcate.splitting import public_generator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +28,11 @@ __all__ = ["CORRELATIONS", "correlations_of", "draw_codes", "known_correlations"
 
 CORRELATIONS = "correlations"
 _LARGEST = 0.95
+
+_N_KEPT = 4
+"""Sets of made-up rows that are kept."""
+
+_MANY_EDGES = 128
 
 
 def known_correlations(
@@ -61,20 +68,73 @@ def draw_codes(
     columns: Sequence[ColumnBasis],
     correlations: NDArray[np.float64] | None,
     n_rows: int,
-    generator: np.random.Generator,
+    generator: np.random.Generator | None = None,
 ) -> NDArray[np.uint16]:
-    """Return made-up codes with the released shares and, where known, the released correlations."""
-    normals = generator.standard_normal((n_rows, len(columns)))
-    if correlations is not None:
-        signs = np.array([_direction(column) for column in columns])
-        values, vectors = np.linalg.eigh(correlations * np.outer(signs, signs))
-        root = (vectors * np.sqrt(np.maximum(values, 1e-6))) @ vectors.T
-        normals = normals @ (root / np.sqrt((root**2).sum(axis=0)))
-    codes = np.empty((n_rows, len(columns)), dtype=np.uint16, order="F")
-    for j, column in enumerate(columns):
-        cumulated = np.cumsum(column.shares)
-        codes[:, j] = np.searchsorted(cumulated[:-1] / cumulated[-1], ndtr(normals[:, j]), side="right")
+    """Return made-up codes with the released shares and, where known, the released correlations.
+
+    Parameters
+    ----------
+    columns, correlations
+        What the rows are to look like: released numbers.
+    n_rows
+        How many rows to make up.
+    generator
+        None takes the fixed public one; the same question then has the same answer, and the last ones are kept for the
+        next stage.
+    """
+    shares = [column.shares for column in columns]
+    mixing = None if correlations is None else _mixing(columns, correlations)
+    if generator is None:
+        keys = tuple(share.tobytes() for share in shares)
+        return _public_codes(keys, None if mixing is None else mixing.tobytes(), n_rows)
+    return _codes(shares, mixing, generator.standard_normal((n_rows, len(shares))))
+
+
+@lru_cache(maxsize=_N_KEPT)
+def _public_codes(shares: tuple[bytes, ...], mixing: bytes | None, n_rows: int) -> NDArray[np.uint16]:
+    matrix = None if mixing is None else np.frombuffer(mixing).reshape(len(shares), len(shares))
+    codes = _codes([np.frombuffer(share) for share in shares], matrix, _public_normals(n_rows, len(shares)))
+    codes.flags.writeable = False
     return codes
+
+
+@lru_cache(maxsize=_N_KEPT)
+def _public_normals(n_rows: int, n_columns: int) -> NDArray[np.float64]:
+    normals = public_generator().standard_normal((n_rows, n_columns))
+    normals.flags.writeable = False
+    return normals
+
+
+def _mixing(columns: Sequence[ColumnBasis], correlations: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the matrix that turns independent normals into correlated ones."""
+    signs = np.array([_direction(column) for column in columns])
+    values, vectors = np.linalg.eigh(correlations * np.outer(signs, signs))
+    root = (vectors * np.sqrt(np.maximum(values, 1e-6))) @ vectors.T
+    mixing: NDArray[np.float64] = root / np.sqrt((root**2).sum(axis=0))
+    return mixing
+
+
+def _codes(
+    shares: Sequence[NDArray[np.float64]], mixing: NDArray[np.float64] | None, normals: NDArray[np.float64]
+) -> NDArray[np.uint16]:
+    """Return codes whose normal scores are mixed as asked."""
+    levels = ndtr(normals if mixing is None else normals @ mixing).T.copy()
+    codes = np.empty(normals.shape, dtype=np.uint16, order="F")
+    for j, share in enumerate(shares):
+        cumulated = np.cumsum(share)
+        codes[:, j] = _n_below(cumulated[:-1] / cumulated[-1], levels[j])
+    return codes
+
+
+def _n_below(edges: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how many of the rising edges each level has reached; many edges are looked up among the sorted levels."""
+    if len(edges) < _MANY_EDGES:
+        return np.searchsorted(edges, levels, side="right")
+    order = np.argsort(levels)
+    first_above = np.searchsorted(levels[order], edges)
+    reached = np.empty(len(levels), dtype=np.int64)
+    reached[order] = np.cumsum(np.bincount(first_above, minlength=len(levels) + 1)[:-1])
+    return reached
 
 
 def _direction(column: ColumnBasis) -> float:

@@ -34,10 +34,12 @@ def plan_weights(prior: NDArray[np.float64], sampling: float, noise: float) -> N
     noise
         Variance of the privacy noise on a coefficient that had all the weight.
     """
-    squared = np.sqrt(prior)
+    squared, certain = np.sqrt(prior), prior + sampling
     for _ in range(_ROUNDS):
-        squared = squared / squared.sum()
-        variance = sampling + noise / np.maximum(squared, 1e-12)
-        squared = prior / (prior + variance)
+        squared /= squared.sum()
+        np.maximum(squared, 1e-12, out=squared)
+        np.divide(noise, squared, out=squared)
+        squared += certain
+        np.divide(prior, squared, out=squared)
     weights: NDArray[np.float64] = np.sqrt(squared / squared.max())
     return weights

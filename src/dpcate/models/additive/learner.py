@@ -22,7 +22,6 @@ from dpcate.models.additive.dependence import draw_codes, known_correlations
 from dpcate.models.additive.regression import MomentRegression
 from dpcate.models.additive.rounds import RESIDUAL, fit_rounds
 from dpcate.models.additive.target import TargetLaw, release_target_law
-from dpcate.splitting import public_generator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +92,7 @@ class Additive:
         basis = make_basis(data.columns, shares, correlations if self.pairs else None, n_features=data.n_features)
         stage = MomentRegression(
             data=data,
-            made_up=draw_codes(basis.columns, correlations, N_MADE_UP, public_generator()),
+            made_up=draw_codes(basis.columns, correlations, N_MADE_UP),
             law=law,
             n_rows=n_rows,
             mu=mus["moments"],

@@ -89,6 +89,16 @@ class MomentRegression:
         """Variance of the clipped target, corrected for the attenuation."""
         return self.target.clipped_variance(self.clip) / self.attenuation**2
 
+    @cached_property
+    def reach(self) -> NDArray[np.float64]:
+        """The largest loading of each made-up row."""
+        return self.data.reach(self.made_up)
+
+    @cached_property
+    def loading_variance(self) -> NDArray[np.float64]:
+        """The expected squared loading of each made-up row."""
+        return self.data.loading_variance(self.made_up)
+
     def prior(self, basis: Basis) -> Prior:
         """Return prior variances in the target's units: a leading term may explain ``data.signal`` of the variance."""
         variance = self.target.scale**2
@@ -100,8 +110,8 @@ class MomentRegression:
 
     def plan(self, prior: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weights of functions with these prior variances."""
-        level = self.n_rows * float(self.data.loading_variance(self.made_up).mean())
-        reach = math.sqrt(float((self.data.reach(self.made_up) ** 2).mean()))
+        level = self.n_rows * float(self.loading_variance.mean())
+        reach = math.sqrt(float((self.reach**2).mean()))
         per_row = (1 + TARGET_WEIGHT**2) / TARGET_WEIGHT * reach * self.clip
         distance = 1.0 if self.neighbours == "replace" else 0.5
         noise = distance * (per_row / (self.attenuation * self.mu * level)) ** 2
@@ -131,12 +141,12 @@ class MomentRegression:
         One release of moments at the cost Gaussian(mu). Proof: ``docs/privacy/moments.md``.
         """
         weights = np.maximum(self.plan(sizes), SMALLEST_WEIGHT)
-        squared, reach = basis.squared_norms(self.made_up, weights), self.data.reach(self.made_up)
+        squared, reach = basis.squared_norms(self.made_up, weights), self.reach
         layout = Layout(basis, weights, math.sqrt(float((reach**2 * squared).mean())), self.target.centre, self.clip)
         mechanism = MomentRelease(mu=self.mu, neighbours=self.neighbours)
         equations = Equations.release(layout, self.data, mechanism, noise, target_only=before is not None)
         factor = layout.shortening(squared, reach) ** 2
-        weight = factor * self.data.loading_variance(self.made_up)
+        weight = factor * self.loading_variance
         functions = basis.matrix(self.made_up)
         shape = (functions * weight[:, None]).T @ functions / len(functions)
         n_rows = _effective_rows(equations, shape, layout, self.n_rows) if before is None else before.n_rows

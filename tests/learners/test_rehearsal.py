@@ -1,0 +1,61 @@
+"""The rehearsal refuses whatever makes a row's value depend on the company it is in, in any stage."""
+
+import numpy as np
+import pytest
+
+from dpcate import Stage
+from dpcate.errors import TransformationError
+from dpcate.learners.rehearsal import _stand_in, rehearse
+from dpcate.models import AdditiveFunction
+
+WIDE = lambda *_: (-9.0, 9.0)  # noqa: E731
+FINE = Stage(name="fine", target=lambda rows, released: rows.Y, bounds=WIDE)
+
+LOOKS_AROUND = {
+    "mean": lambda rows, _: rows.Y - rows.Y.mean(),
+    "largest": lambda rows, _: rows.Y - rows.Y.max(initial=0.0),
+    "number of rows": lambda rows, _: np.full(len(rows), 1.0 / max(len(rows), 1)),
+    "place": lambda rows, _: np.arange(len(rows)) * 0.01,
+    "neighbour": lambda rows, _: np.roll(rows.T, 1).astype(float),
+    "only if somebody is missing a feature": lambda rows, _: rows.Y + (rows.codes == 0).any(),
+    "only for the treated": lambda rows, _: np.where(rows.T == 1, rows.T.mean() if len(rows) else 0.0, 0.0),
+    "only in large batches": lambda rows, _: rows.Y + (len(rows) > 500),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS_AROUND)
+@pytest.mark.parametrize("before", [0, 1, 2])
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_stage_that_looks_around_is_refused_wherever_it_stands(schema, name, before, after):
+    stage = Stage(name="effect", target=LOOKS_AROUND[name], bounds=WIDE)
+    with pytest.raises(TransformationError, match="'effect' must treat each row by itself"):
+        rehearse([FINE] * before + [stage] + [FINE] * after, schema)
+
+
+@pytest.mark.parametrize("name", LOOKS_AROUND)
+def test_a_loading_that_looks_around_is_refused(schema, name):
+    stage = Stage(
+        name="effect",
+        target=lambda rows, released: rows.Y,
+        bounds=WIDE,
+        loading=LOOKS_AROUND[name],
+        loading_bound=lambda *_: 9.0,
+    )
+    with pytest.raises(TransformationError, match="'effect' must treat each row by itself"):
+        rehearse([stage], schema)
+
+
+def test_a_stage_that_treats_each_row_by_itself_passes(schema):
+    second = Stage(
+        name="effect",
+        target=lambda rows, released: rows.Y - released.predict("fine", rows),
+        bounds=lambda schema, released: (-9.0 - released["fine"].extremes()[1], 9.0 - released["fine"].extremes()[0]),
+    )
+    rehearse([FINE, second], schema)
+
+
+def test_a_stand_in_knows_its_extremes(schema):
+    made_up = _stand_in(FINE, schema, -2.0, 3.0, np.random.default_rng(0))
+    assert made_up.extremes() == AdditiveFunction.extremes(made_up)
+    assert made_up.extremes() == made_up.extremes()
+    assert -2.0 <= made_up.extremes()[0] < made_up.extremes()[1] <= 3.0
