@@ -38,8 +38,9 @@ bench: $(READY)
 lock:
 	$(PYTHON) -m venv $(VENV)-lock
 	$(VENV)-lock/bin/pip install --quiet uv
-	$(VENV)-lock/bin/uv pip compile --universal --python-version 3.11 --extra interpret --extra demo --extra test \
-		--extra lint --no-emit-index-url --no-annotate --no-header --output-file requirements.lock pyproject.toml
+	$(VENV)-lock/bin/uv pip compile --universal --python-version 3.11 --extra interpret --extra reproduce \
+		--extra dask --extra spark --extra postgres --extra demo --extra test --extra lint \
+		--no-emit-index-url --no-annotate --no-header --output-file requirements.lock pyproject.toml
 	$(VENV)-lock/bin/uv pip compile --universal --python-version 3.11 --extra interpret --extra bench \
 		--constraint requirements.lock --no-emit-index-url --no-annotate --no-header \
 		--output-file requirements-bench.lock pyproject.toml

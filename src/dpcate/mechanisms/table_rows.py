@@ -202,4 +202,4 @@ class TableRows:
 
     def exact(self, batches: Iterable[RowBatch]) -> NDArray[Any]:
         """Return the sum of v v' as Python integers; entries outside ``released`` are zero. Private."""
-        return self.sums.matrix(self.total(batches))
+        return self.sums.matrix(self.total(batches)).astype(object)

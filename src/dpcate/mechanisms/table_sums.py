@@ -79,14 +79,14 @@ class TableSums:
         return (t[None, :] @ dense if rows.target_only else dense.T @ dense).astype(np.int64)
 
     def matrix(self, sums: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """Return the symmetric matrix of totals of :meth:`of`, in Python's integers."""
+        """Return the symmetric matrix of totals of :meth:`of`, in 64 bits or in Python's integers, as they are."""
         rows = self.rows
         *counts, block = sums
-        total = np.zeros((rows.dimension, rows.dimension), dtype=object)
+        total = np.zeros((rows.dimension, rows.dimension), dtype=block.dtype)
         if rows.target_only:
-            total[rows.dense_places, -1] = total[-1, rows.dense_places] = block[0].astype(object)
+            total[rows.dense_places, -1] = total[-1, rows.dense_places] = block[0]
         else:
-            total[np.ix_(rows.dense_places, rows.dense_places)] = block.astype(object)
+            total[np.ix_(rows.dense_places, rows.dense_places)] = block
         for start, table, weighted in zip(rows.starts, rows.tables, counts, strict=False):
             own = slice(start, start + len(table))
             total[own, -1] = total[-1, own] = exact_dot(table, weighted[:, 0])
@@ -100,14 +100,14 @@ class TableSums:
 
 
 def exact_dot(tables: NDArray[np.int64], counts: NDArray[Any]) -> NDArray[Any]:
-    """Return ``tables @ counts`` in Python's integers.
+    """Return ``tables @ counts`` exactly.
 
-    64-bit counts come from at most 2^24 rows, each of which adds less than 2^38 to any entry of the result; cut in two,
-    no partial sum leaves 64 bits. Larger totals are Python's integers already.
+    64-bit counts come from at most 2^24 rows, each of which adds less than 2^38 to any entry of the result, so the
+    result has 64 bits too; cut in two, no partial sum leaves them either. Larger totals are Python's integers already.
     """
     if counts.dtype == object:
         dot: NDArray[Any] = tables.astype(object) @ counts
         return dot
     high, low = counts >> _LOW_BITS, counts & (2**_LOW_BITS - 1)
-    total: NDArray[Any] = (tables @ high).astype(object) * 2**_LOW_BITS + (tables @ low).astype(object)
+    total: NDArray[Any] = ((tables @ high) << _LOW_BITS) + tables @ low
     return total
