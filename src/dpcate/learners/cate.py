@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 from dpcate.accounting import check_neighbours
 from dpcate.errors import NotAvailableError, NotFittedError, TableError
 from dpcate.learners.documents import save_learner
+from dpcate.learners.intervals import average_limits, banded_shapes, effect_limits
 from dpcate.learners.options import check_budget, check_schema, make_plan
 from dpcate.learners.parameters import Parameters
 from dpcate.learners.released import Released
 from dpcate.learners.run import Run
 from dpcate.mechanisms import NoiseSource, make_noise
-from dpcate.models import AdditiveFunction, BaseLearner, make_base_learner
+from dpcate.models import AdditiveFunction, BaseLearner, make_base_learner, uncertainty_of
 from dpcate.tables import HeldRows, encode_arrays, encode_features, encode_table
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from dpcate.accounting import Guarantee
     from dpcate.learners.stage import Stage
-    from dpcate.models import Shape
+    from dpcate.models import Shape, Uncertainty
     from dpcate.schema import Schema
     from dpcate.splitting import Plan
     from dpcate.tables import RowSource
@@ -174,12 +175,22 @@ class CateLearner(Parameters):
         model = self._fitted("effect")
         return model.predict(encode_features(X, self.schema_))
 
-    def effect_interval(self, X: Any, alpha: float = 0.05) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # noqa: ANN401, ARG002
-        """Return lower and upper limits of the effect for each row, where the model knows its own error."""
-        self._fitted("effect")
-        raise NotAvailableError(
-            f"intervals are not available for this model ({self.model!r}): it does not know its error."
-        )
+    def effect_interval(self, X: Any, alpha: float = 0.05) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # noqa: ANN401
+        """Return lower and upper limits of the effect for each row, where the model knows its own error.
+
+        Parameters
+        ----------
+        X
+            An array in the schema's order, or a frame.
+        alpha
+            The intervals hold for a share of ``1 - alpha`` of people.
+
+        Privacy
+        -------
+        As for :meth:`effect`.
+        """
+        model = self._fitted("effect")
+        return effect_limits(model, self._uncertainty(), encode_features(X, self.schema_), self.schema_, alpha)
 
     def ate(self, X: Any = None) -> float:  # noqa: ANN401 - any array or frame
         """Return the average effect: over the noisy distribution of the features, or over the rows of ``X``.
@@ -192,16 +203,41 @@ class CateLearner(Parameters):
             return float(self.effect(X).mean())
         return self._fitted("effect").intercept
 
-    def ate_interval(self, X: Any = None, alpha: float = 0.05) -> tuple[float, float]:  # noqa: ANN401, ARG002
-        """Return lower and upper limits of the average effect, where the model knows its own error."""
-        self._fitted("effect")
-        raise NotAvailableError(
-            f"intervals are not available for this model ({self.model!r}): it does not know its error."
-        )
+    def ate_interval(self, X: Any = None, alpha: float = 0.05) -> tuple[float, float]:  # noqa: ANN401
+        """Return lower and upper limits of the average effect, where the model knows its own error.
 
-    def shapes(self, model: str = "effect") -> dict[str, Shape]:
-        """Return how each feature moves a released model (the effect unless another stage is named)."""
-        return self._fitted(model).shapes()
+        Parameters
+        ----------
+        X
+            As in :meth:`ate`.
+        alpha
+            One less the probability that the limits are to hold with.
+        """
+        model = self._fitted("effect")
+        codes = None if X is None else encode_features(X, self.schema_)
+        return average_limits(model, self._uncertainty(), codes, self.schema_, alpha)
+
+    def shapes(self, model: str = "effect", *, alpha: float = 0.05) -> dict[str, Shape]:
+        """Return how each feature moves a released model (the effect unless another stage is named).
+
+        Parameters
+        ----------
+        model
+            Name of the stage.
+        alpha
+            Level of the bands, where the model knows its own error.
+        """
+        function = self._fitted(model)
+        return banded_shapes(function, uncertainty_of(function), alpha)
+
+    def _uncertainty(self) -> Uncertainty:
+        """Return the error of the effect, or say that the model does not know it."""
+        known = uncertainty_of(self._fitted("effect"))
+        if known is None:
+            raise NotAvailableError(
+                f"intervals are not available for this model ({self.model!r}): it does not know its error."
+            )
+        return known
 
     def save(self, path: str | Path) -> None:
         """Write the released numbers, the schema and the guarantee as JSON; no row and no noise goes in."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcate.learners.cate import CateLearner
 from dpcate.learners.nuisances import outcome_stage
+from dpcate.models import POSTERIOR, constant_document, uncertainty_of
 
 if TYPE_CHECKING:
     from dpcate.learners.released import Released
@@ -44,6 +45,8 @@ class SLearner(CateLearner):
         jump = float(outcome.tables[-1][2] - outcome.tables[-1][1])
         flat = tuple(np.zeros_like(table) for table in outcome.tables[:-1])
         spread = self.schema.outcome.high - self.schema.outcome.low
+        known = uncertainty_of(outcome)
+        details = {} if known is None else {POSTERIOR: constant_document(known.contrast_variance(-1, 2, 1))}
         return replace(
             outcome,
             columns=outcome.columns[:-1],
@@ -53,4 +56,5 @@ class SLearner(CateLearner):
             products=(),
             low=-spread,
             high=spread,
+            details=details,
         )

@@ -1,6 +1,7 @@
 """Base learners, and the released functions that they give."""
 
 from dpcate.models.additive import Additive
+from dpcate.models.additive.uncertainty import POSTERIOR, Uncertainty, constant_document, uncertainty_of
 from dpcate.models.ebm import Ebm
 from dpcate.models.function import AdditiveFunction, Product
 from dpcate.models.interpret_adapter import Interpret
@@ -10,6 +11,7 @@ from dpcate.models.shape import Shape
 from dpcate.models.stage_rows import HeldStage, StageRows, StageSource, StageWork
 
 __all__ = [
+    "POSTERIOR",
     "Additive",
     "AdditiveFunction",
     "BaseLearner",
@@ -26,5 +28,8 @@ __all__ = [
     "StageSource",
     "StageWork",
     "TargetKind",
+    "Uncertainty",
+    "constant_document",
     "make_base_learner",
+    "uncertainty_of",
 ]

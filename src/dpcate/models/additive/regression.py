@@ -117,10 +117,11 @@ class MomentRegression:
         noise = distance * (per_row / (self.attenuation * self.mu * level)) ** 2
         return plan_weights(prior, self.sampling / level, noise)
 
-    def worthwhile(self, basis: Basis) -> Basis:
-        """Return the functions that are worth their noise."""
+    def worthwhile(self, basis: Basis) -> NDArray[np.bool_]:
+        """Return which functions are worth their noise."""
         weights = self.plan(self.prior(basis).sizes)
-        return basis.keep((weights >= SMALLEST_WEIGHT) | (basis.orders <= 0))
+        worth: NDArray[np.bool_] = (weights >= SMALLEST_WEIGHT) | (basis.orders <= 0)
+        return worth
 
     def observe(
         self, basis: Basis, sizes: NDArray[np.float64], noise: NoiseSource, *, before: Observation | None = None

@@ -17,6 +17,7 @@ from dpcate.models.additive.assembly import assemble
 from dpcate.models.additive.dependence import CORRELATIONS, correlations_of
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.posterior import solve
+from dpcate.models.additive.uncertainty import POSTERIOR, posterior_document
 from dpcate.models.stage_rows import StageRows
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def fit_rounds(
     """
     now = replace(stage, mu=stage.mu * math.sqrt(shares[0]))
     centre = now.target.centre if not stage.data.weighted else 0.0
-    basis = now.worthwhile(basis)
+    everything, kept = basis, now.worthwhile(basis)
+    basis = everything.keep(kept)
     prior = now.prior(basis)
     seen = now.observe(basis, prior.sizes, noise)
     posterior = solve(seen.z, np.diag(seen.z_noise**2), seen.gram, sampling=now.sampling, prior=prior)
@@ -64,10 +66,22 @@ def fit_rounds(
         law = now.residual(seen, np.zeros(basis.n_terms))
         rounds.append(_Round(seen, posterior.mean))
         posterior = _combined(rounds, posterior, now.sampling, prior)
-    details: dict[str, Any] = {RESIDUAL: law.to_dict(), "n_terms": basis.n_terms}
+    left_out = now.prior(everything).variances(_all_scales(everything, posterior.log_scales))
+    details: dict[str, Any] = {
+        RESIDUAL: law.to_dict(),
+        "n_terms": basis.n_terms,
+        POSTERIOR: posterior_document(everything, kept, posterior, left_out),
+    }
     if not stage.data.weighted:
         details[CORRELATIONS] = correlations_of(stage.data.columns, basis, rounds[0].seen.gram.matrix)
     return assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details=details)
+
+
+def _all_scales(everything: Basis, log_scales: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the learned log scale of each group, the smallest where no function of the group was kept."""
+    n_groups = int(everything.groups.max())
+    missing = np.full(max(n_groups - len(log_scales), 0), log_scales.min(initial=0.0))
+    return np.concatenate([log_scales, missing])
 
 
 @dataclass(frozen=True, slots=True)

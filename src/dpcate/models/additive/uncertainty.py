@@ -1,0 +1,140 @@
+"""How far the released function may be from the truth: the posterior of all coefficients, kept and left out.
+
+A coefficient that was not worth its noise keeps its prior variance, at the scale that was learned for its feature, so
+what the model did not look at widens the bands instead of being taken for zero. Everything here is post-processing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcate.models.additive.basis import Basis, ColumnBasis, make_basis
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcate.models.additive.posterior import Posterior
+    from dpcate.models.function import AdditiveFunction
+
+__all__ = ["POSTERIOR", "Uncertainty", "constant_document", "posterior_document", "uncertainty_of"]
+
+POSTERIOR = "posterior"
+_BATCH = 2**13
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertainty:
+    """The error of an additive function.
+
+    Parameters
+    ----------
+    basis
+        All functions that were considered.
+    covariance
+        Posterior covariance of their coefficients.
+    """
+
+    basis: Basis
+    covariance: NDArray[np.float64]
+
+    def variance(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
+        """Return the variance of the function's error for each row of ``codes``."""
+        parts = [self._variance(codes[start : start + _BATCH]) for start in range(0, max(len(codes), 1), _BATCH)]
+        return np.concatenate(parts)
+
+    def _variance(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
+        functions = self.basis.matrix(codes)
+        variance: NDArray[np.float64] = np.maximum(((functions @ self.covariance) * functions).sum(axis=1), 0.0)
+        return variance
+
+    def variance_of_mean(self, codes: NDArray[np.uint16]) -> float:
+        """Return the variance of the error of the function's mean over the rows of ``codes``."""
+        starts = range(0, max(len(codes), 1), _BATCH)
+        total = sum(self.basis.matrix(codes[start : start + _BATCH]).sum(axis=0) for start in starts)
+        mean = np.asarray(total) / max(len(codes), 1)
+        return max(float(mean @ self.covariance @ mean), 0.0)
+
+    @property
+    def average_variance(self) -> float:
+        """Variance of the error of the function's average over the released distribution of the inputs."""
+        return float(self.covariance[0, 0])
+
+    def contrast_variance(self, column: int, one: int, other: int) -> float:
+        """Return the variance of the error of the difference of a column's term between two codes."""
+        starts = 1 + np.cumsum([0, *(len(each.values) for each in self.basis.columns)])
+        own = slice(starts[:-1][column], starts[1:][column])
+        values = self.basis.columns[column].values
+        difference = values[:, one] - values[:, other]
+        return max(float(difference @ self.covariance[own, own] @ difference), 0.0)
+
+    def table_variances(self) -> list[NDArray[np.float64]]:
+        """Return, per column, the variance of the error of its term at each code."""
+        variances, at = [], 1
+        for column in self.basis.columns:
+            own = slice(at, at + len(column.values))
+            at += len(column.values)
+            spread = (column.values * (self.covariance[own, own] @ column.values)).sum(axis=0)
+            variances.append(np.maximum(spread, 0.0))
+        return variances
+
+
+def posterior_document(
+    everything: Basis, kept: NDArray[np.bool_], posterior: Posterior, left_out: NDArray[np.float64]
+) -> dict[str, Any]:
+    """Return what :func:`uncertainty_of` needs, as JSON values.
+
+    Parameters
+    ----------
+    everything, kept
+        All functions that were considered, and which of them have a coefficient.
+    posterior
+        Of the kept coefficients.
+    left_out
+        Prior variance of each function at the learned scales; counts where a function was left out.
+    """
+    lower = np.tril_indices(int(kept.sum()))
+    return {
+        "kept": [int(k) for k in np.flatnonzero(kept)],
+        "covariance": posterior.covariance[lower].tolist(),
+        "left_out": left_out[~kept].tolist(),
+        "means": everything.product_means.tolist(),
+    }
+
+
+def uncertainty_of(function: AdditiveFunction) -> Uncertainty | None:
+    """Return the error of a released function, or None where its model does not know it."""
+    document = function.details.get(POSTERIOR)
+    if document is None:
+        return None
+    if "constant" in document:
+        return Uncertainty(_no_functions(function), np.array([[float(document["constant"])]]))
+    n_columns = len(function.columns)
+    means = np.array(document["means"], dtype=np.float64)
+    correlations = np.eye(n_columns) if len(means) else None
+    basis = make_basis(function.columns, function.shares, correlations, n_features=n_columns)
+    if len(basis.pairs) != len(means):
+        return None
+    basis = Basis(basis.columns, basis.pairs, means)
+    kept = np.array(document["kept"], dtype=np.int64)
+    others = np.setdiff1d(np.arange(basis.n_terms), kept)
+    half = np.zeros((len(kept), len(kept)))
+    half[np.tril_indices(len(kept))] = document["covariance"]
+    covariance = np.zeros((basis.n_terms, basis.n_terms))
+    covariance[np.ix_(kept, kept)] = half + half.T - np.diag(np.diagonal(half))
+    covariance[others, others] = document["left_out"]
+    return Uncertainty(basis, covariance)
+
+
+def constant_document(variance: float) -> dict[str, Any]:
+    """Return the document of a constant that is known up to ``variance``."""
+    return {"constant": variance}
+
+
+def _no_functions(function: AdditiveFunction) -> Basis:
+    """Return the basis that has the intercept only."""
+    none = np.zeros(0, dtype=np.int64)
+    columns = (ColumnBasis(np.zeros((0, len(share))), none, np.zeros(0), share) for share in function.shares)
+    return Basis(tuple(columns), (), np.zeros(0))
