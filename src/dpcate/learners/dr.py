@@ -49,6 +49,7 @@ class DRLearner(AdjustedLearner):
                 target=score.of,
                 bounds=score.bounds,
                 residual_of="outcome",
+                first_stage=("propensity", "outcome"),
                 residual_spread=score.spread,
                 signal=0.02,
                 intercept_signal=0.5,

@@ -52,6 +52,7 @@ class RLearner(AdjustedLearner):
                 loading_bound=residuals.loading_bound,
                 loading_law=residuals.law,
                 residual_of="outcome",
+                first_stage=("propensity", "outcome"),
                 signal=0.1,
                 intercept_signal=2.0,
                 weight=0.6,

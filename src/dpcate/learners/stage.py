@@ -61,6 +61,9 @@ class Stage:
         a row's features and released models alone; None is one.
     signal, intercept_signal
         Public guess of the share of the target's variance that one feature, and the intercept, may explain.
+    first_stage
+        Two earlier stages whose errors enter the target as their product (an orthogonal score): a model can then tell
+        what they do to its own error.
     with_treatment
         Whether the treatment is an input beside the features.
     kind
@@ -81,6 +84,7 @@ class Stage:
     residual_spread: RowFunction | None = None
     signal: float = 0.4
     intercept_signal: float = 0.2
+    first_stage: tuple[str, str] | None = None
     with_treatment: bool = False
     kind: TargetKind = "mean"
     weight: float = 1.0
@@ -137,6 +141,7 @@ class Stage:
             residual_spread=None if self.residual_spread is None else _of_codes(self.residual_spread, released),
             signal=self.signal,
             intercept_signal=self.intercept_signal,
+            first_stage=self.first_stage,
         )
 
     def check(self, rows: Rows, schema: Schema, released: Released) -> None:

@@ -92,6 +92,8 @@ class StageData:
         inverse-probability weights: released facts only.
     signal, intercept_signal
         Public guess of the share of the target's variance that one feature, and the intercept, may explain.
+    first_stage
+        Names of the two released models whose errors enter the target as their product.
     """
 
     columns: tuple[Feature, ...]
@@ -108,6 +110,7 @@ class StageData:
     residual_spread: RowLaw | None = None
     signal: float = 0.4
     intercept_signal: float = 0.2
+    first_stage: tuple[str, str] | None = None
 
     @classmethod
     def of_source(

@@ -19,6 +19,7 @@ from dpcate.mechanisms import HistogramRelease, MomentRelease
 from dpcate.models.additive.basis import make_basis
 from dpcate.models.additive.columns import known_shares, release_shares
 from dpcate.models.additive.dependence import draw_codes, known_correlations
+from dpcate.models.additive.first_stage import product_errors
 from dpcate.models.additive.regression import MomentRegression
 from dpcate.models.additive.rounds import RESIDUAL, fit_rounds
 from dpcate.models.additive.target import TargetLaw, release_target_law
@@ -90,9 +91,11 @@ class Additive:
             law = release_target_law(data, mu=mus["target"], budget=budget, noise=noise)
         correlations = known_correlations(data.columns, released)
         basis = make_basis(data.columns, shares, correlations if self.pairs else None, n_features=data.n_features)
+        made_up = draw_codes(basis.columns, correlations, N_MADE_UP)
         stage = MomentRegression(
             data=data,
-            made_up=draw_codes(basis.columns, correlations, N_MADE_UP),
+            made_up=made_up,
+            errors=product_errors(data, made_up, released),
             law=law,
             n_rows=n_rows,
             mu=mus["moments"],

@@ -13,6 +13,7 @@ import numpy as np
 
 from dpcate.models.additive.evidence import SCALE_MEAN, Evidence, Prior
 from dpcate.models.additive.newton import minimise
+from dpcate.models.additive.scales import ScaleDoubt, scale_doubt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,11 +28,19 @@ _BOUNDS = (-12.0, 3.0)
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """Coefficients with their covariance, and the log scales that were found."""
+    """Coefficients with their covariance, and the log scales that were found.
+
+    ``doubt`` says what not knowing the scales adds; it is worked out when asked for.
+    """
 
     mean: NDArray[np.float64]
     covariance: NDArray[np.float64]
     log_scales: NDArray[np.float64]
+    evidence: Evidence
+
+    def doubt(self) -> ScaleDoubt:
+        """Return what not knowing the scales adds to the error."""
+        return scale_doubt(self.evidence, self.log_scales)
 
 
 def solve(
@@ -66,4 +75,4 @@ def solve(
     variances, inverse, _ = evidence.law(log_scales)
     crossing = variances[:, None] * gram.matrix
     gain = crossing @ inverse
-    return Posterior(gain @ z, np.diag(variances) - gain @ crossing.T, log_scales)
+    return Posterior(gain @ z, np.diag(variances) - gain @ crossing.T, log_scales, evidence)

@@ -54,6 +54,8 @@ class MomentRegression:
         Number of rows, public or noisy.
     mu, neighbours
         What the release of the moments may cost.
+    errors
+        Draws of what earlier stages' errors add to a made-up row's target times loading.
     """
 
     data: StageData
@@ -62,6 +64,7 @@ class MomentRegression:
     n_rows: float
     mu: float
     neighbours: Neighbours
+    errors: NDArray[np.float64] | None = None
 
     @cached_property
     def target(self) -> TargetLaw:
@@ -156,7 +159,11 @@ class MomentRegression:
             gram = estimate_gram(equations, n_rows * shape, level, basis.orders)
         else:
             gram = Gram(positive(n_rows * shape + before.correction, level), before.gram.variance)
+        shifts = np.zeros((len(functions.T), 1))
+        if self.errors is not None:
+            shifts = n_rows / len(functions) * (functions * factor[:, None]).T @ self.errors
         return Observation(
+            shift=shifts @ shifts.T / shifts.shape[1],
             z=equations.z / self.attenuation,
             z_noise=equations.z_noise / self.attenuation,
             gram=gram,
@@ -181,12 +188,13 @@ class MomentRegression:
 class Observation:
     """What one release of moments says: z = G theta up to noise, and the target's mean square.
 
-    ``correction`` is what G has beyond the prediction from released laws; ``n_weighted`` counts shortened rows by their
-    squared factors.
+    ``shift`` is the covariance of what earlier stages' errors add to z; ``correction`` is what G has beyond the
+    prediction from released laws; ``n_weighted`` counts shortened rows by their squared factors.
     """
 
     z: NDArray[np.float64]
     z_noise: NDArray[np.float64]
+    shift: NDArray[np.float64]
     gram: Gram
     correction: NDArray[np.float64]
     mean_square: float

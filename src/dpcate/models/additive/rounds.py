@@ -56,7 +56,7 @@ def fit_rounds(
     basis = everything.keep(kept)
     prior = now.prior(basis)
     seen = now.observe(basis, prior.sizes, noise)
-    posterior = solve(seen.z, np.diag(seen.z_noise**2), seen.gram, sampling=now.sampling, prior=prior)
+    posterior = solve(seen.z, np.diag(seen.z_noise**2) + seen.shift, seen.gram, sampling=now.sampling, prior=prior)
     law = now.residual(seen, posterior.mean)
     rounds = [_Round(seen, np.zeros(basis.n_terms))]
     for share in shares[1:]:
@@ -66,11 +66,12 @@ def fit_rounds(
         law = now.residual(seen, np.zeros(basis.n_terms))
         rounds.append(_Round(seen, posterior.mean))
         posterior = _combined(rounds, posterior, now.sampling, prior)
-    left_out = now.prior(everything).variances(_all_scales(everything, posterior.log_scales))
+    doubt = posterior.doubt()
+    left_out = now.prior(everything).variances(_all_scales(everything, np.log(doubt.expected)))
     details: dict[str, Any] = {
         RESIDUAL: law.to_dict(),
         "n_terms": basis.n_terms,
-        POSTERIOR: posterior_document(everything, kept, posterior, left_out),
+        POSTERIOR: posterior_document(everything, kept, posterior.covariance + doubt.covariance, left_out),
     }
     if not stage.data.weighted:
         details[CORRELATIONS] = correlations_of(stage.data.columns, basis, rounds[0].seen.gram.matrix)
@@ -122,5 +123,5 @@ def _combined(rounds: Sequence[_Round], posterior: Posterior, sampling: float, p
         weighted += scaled @ (one.seen.z + gram.matrix @ one.start)
     inverse = np.linalg.inv(precision)
     known = Gram(level, np.zeros_like(level))
-    z, noise = level @ (inverse @ weighted), level @ inverse @ level
+    z, noise = level @ (inverse @ weighted), level @ inverse @ level + rounds[0].seen.shift
     return solve(z, noise, known, sampling=sampling, prior=prior, start=posterior.log_scales)

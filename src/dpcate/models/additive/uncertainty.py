@@ -16,7 +16,6 @@ from dpcate.models.additive.basis import Basis, ColumnBasis, make_basis
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpcate.models.additive.posterior import Posterior
     from dpcate.models.function import AdditiveFunction
 
 __all__ = ["POSTERIOR", "Uncertainty", "constant_document", "posterior_document", "uncertainty_of"]
@@ -82,7 +81,7 @@ class Uncertainty:
 
 
 def posterior_document(
-    everything: Basis, kept: NDArray[np.bool_], posterior: Posterior, left_out: NDArray[np.float64]
+    everything: Basis, kept: NDArray[np.bool_], covariance: NDArray[np.float64], left_out: NDArray[np.float64]
 ) -> dict[str, Any]:
     """Return what :func:`uncertainty_of` needs, as JSON values.
 
@@ -90,15 +89,15 @@ def posterior_document(
     ----------
     everything, kept
         All functions that were considered, and which of them have a coefficient.
-    posterior
+    covariance
         Of the kept coefficients.
     left_out
-        Prior variance of each function at the learned scales; counts where a function was left out.
+        Prior variance of each function at its expected scale; counts where a function was left out.
     """
     lower = np.tril_indices(int(kept.sum()))
     return {
         "kept": [int(k) for k in np.flatnonzero(kept)],
-        "covariance": posterior.covariance[lower].tolist(),
+        "covariance": covariance[lower].tolist(),
         "left_out": left_out[~kept].tolist(),
         "means": everything.product_means.tolist(),
     }

@@ -1,0 +1,75 @@
+"""What earlier stages' errors do to this one: their product shifts the right-hand side, by an amount with a known law.
+
+In the R-learner and in the DR-learner the errors of propensity and outcome enter only as their product (Neyman
+orthogonality). Both errors have released posteriors; drawing from these tells how far z may be shifted, coordinate by
+coordinate. Everything here is post-processing.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcate.models.additive.uncertainty import uncertainty_of
+from dpcate.splitting import public_generator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from dpcate.models.function import AdditiveFunction
+    from dpcate.models.protocol import StageData
+
+__all__ = ["product_errors"]
+
+N_DRAWS = 32
+"""Draws of the two errors."""
+
+
+def product_errors(
+    data: StageData, made_up: NDArray[np.uint16], released: Mapping[str, AdditiveFunction]
+) -> NDArray[np.float64] | None:
+    """Return draws of the product of the first stages' errors at made-up rows, one column per draw; None if it is zero.
+
+    Parameters
+    ----------
+    data
+        The stage; ``first_stage`` names the two released models.
+    made_up
+        Codes of made-up rows.
+    released
+        Earlier models.
+    """
+    if data.first_stage is None or any(name not in released for name in data.first_stage):
+        return None
+    draws = [_error_draws(released[name], made_up, k) for k, name in enumerate(data.first_stage)]
+    if draws[0] is None or draws[1] is None:
+        return None
+    product = draws[0] * draws[1]
+    if data.residual_spread is not None:
+        product *= data.residual_spread(made_up)[:, None]
+    return product
+
+
+def _error_draws(model: AdditiveFunction, made_up: NDArray[np.uint16], stream: int) -> NDArray[np.float64] | None:
+    """Return draws of a model's error at made-up rows; inputs beyond the features (the arm) are held at control."""
+    known = uncertainty_of(model)
+    if known is None:
+        return None
+    missing = len(model.columns) - made_up.shape[1]
+    codes = made_up if missing == 0 else np.column_stack([made_up, np.ones((len(made_up), missing), dtype=np.uint16)])
+    covariance = known.covariance
+    jitter = 1e-12 * float(np.trace(covariance)) / len(covariance) + 1e-300
+    root = np.linalg.cholesky(covariance + jitter * np.eye(len(covariance)))
+    errors: NDArray[np.float64] = known.basis.matrix(codes) @ (root @ _normals(len(covariance), stream))
+    return errors
+
+
+@lru_cache(maxsize=64)
+def _normals(size: int, stream: int) -> NDArray[np.float64]:
+    """Return fixed, public normal numbers."""
+    normals: NDArray[np.float64] = public_generator().standard_normal((2, size, N_DRAWS))[stream]
+    return normals
