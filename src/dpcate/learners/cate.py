@@ -6,6 +6,7 @@ noise is drawn, so an error means that nothing was released.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcate.accounting import check_neighbours
@@ -137,6 +138,20 @@ class CateLearner(Parameters):
         """
         run, noise = self._prepare()
         return self._execute(run, HeldRows(encode_table(table, self.schema), self.schema), noise)
+
+    def planned_cost(self) -> Guarantee:
+        """Return what a fit will cost, before any row is read: to be entered in a ledger, or to be thought about.
+
+        Examples
+        --------
+        >>> from dpcate import Category, Number, RLearner, Schema
+        >>> schema = Schema(Number("vote", 0, 1), Category("called", [0, 1]), [Number("age", 18, 105)])
+        >>> round(RLearner(schema, epsilon=1.0, delta=1e-5).planned_cost().epsilon(1e-5), 6)
+        1.0
+        """
+        run, noise = self._prepare()
+        cost = run.planned_cost()
+        return replace(cost, void=True) if noise.void else cost
 
     def _prepare(self) -> tuple[Run, NoiseSource]:
         """Check every option and return the run that is about to happen."""

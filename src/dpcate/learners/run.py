@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcate.accounting import mu_for
+from dpcate.accounting import EpsilonDelta, Guarantee, mu_for
 from dpcate.errors import BudgetError, ParameterError
 from dpcate.learners.rehearsal import rehearse
 from dpcate.learners.released import Released
@@ -23,7 +23,7 @@ from dpcate.models import Budget
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcate.accounting import Guarantee, Neighbours
+    from dpcate.accounting import Neighbours
     from dpcate.learners.stage import Stage
     from dpcate.mechanisms import NoiseSource
     from dpcate.models import AdditiveFunction, BaseLearner
@@ -110,6 +110,11 @@ class Run:
             for name, fraction in self.plan.fractions().items()
         }
 
+    def planned_cost(self) -> Guarantee:
+        """Return what the run will cost, from public facts alone: each stage spends its whole budget."""
+        promised = getattr(self.base_learner, "promise", _epsilon_delta)
+        return self.plan.cost({name: promised(budget) for name, budget in self._budgets().items()})
+
     def _cost(self, released: Released) -> Guarantee:
         cost = self.plan.cost({name: model.guarantee_ for name, model in released.items()})
         if cost.neighbours != self.neighbours or cost.delta(self.epsilon) > self.delta * (1 + _TOLERANCE):
@@ -117,6 +122,11 @@ class Run:
                 "the base learner reports a cost above the budget, or another relation: its result is withheld."
             )
         return cost
+
+
+def _epsilon_delta(budget: Budget) -> Guarantee:
+    """Return what a base learner of unknown kind may spend at most."""
+    return Guarantee(EpsilonDelta(budget.epsilon, budget.delta), budget.neighbours)
 
 
 def _marked(model: AdditiveFunction, noise: NoiseSource) -> AdditiveFunction:

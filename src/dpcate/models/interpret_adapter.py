@@ -8,7 +8,7 @@ that could quote a row.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -79,15 +79,14 @@ class Interpret:
         """
         model = self._model(data, budget, noise)
         target, weight, low, high = _pseudo_outcome(data)
-        guarantee = Guarantee(
-            EpsilonDelta(budget.epsilon, budget.delta),
-            budget.neighbours,
-            void=noise.void,
-            nominal=True,
-            notes=WHY_NOMINAL,
-        )
+        guarantee = replace(self.promise(budget), void=noise.void)
         fitted = _fit_quietly(model, _inputs(data), target, weight)
         return _function(data, fitted, guarantee, middle=(low + high) / 2)
+
+    def promise(self, budget: Budget) -> Guarantee:
+        """Return what interpret says that a fit with this budget costs."""
+        claimed = EpsilonDelta(budget.epsilon, budget.delta)
+        return Guarantee(claimed, budget.neighbours, nominal=True, notes=WHY_NOMINAL)
 
     def _model(self, data: StageData, budget: Budget, noise: NoiseSource) -> Any:  # noqa: ANN401 - interpret has no stubs
         if find_spec("interpret") is None:

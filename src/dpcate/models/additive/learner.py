@@ -104,6 +104,10 @@ class Additive:
         guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
         return fit_rounds(stage, basis, noise, guarantee, shares=rounds)
 
+    def promise(self, budget: Budget) -> Guarantee:
+        """Return what a fit with this budget costs."""
+        return Guarantee(Gaussian(budget.mu), budget.neighbours)
+
     def _split(self, data: StageData, mu: float, *, n_new: int, with_target: bool) -> dict[str, float]:
         """Return the mu of each release; their squares sum to mu^2."""
         shares = {

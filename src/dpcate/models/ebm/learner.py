@@ -129,6 +129,10 @@ class Ebm:
             data, bins, tables, centre=centre, guarantee=guarantee, details=details, earlier=released
         )
 
+    def promise(self, budget: Budget) -> Guarantee:
+        """Return what a fit with this budget costs."""
+        return Guarantee(Gaussian(budget.mu), budget.neighbours)
+
     def _split(self, data: StageData, mu: float) -> tuple[float, float, float]:
         """Return the mu of the three releases; their squares sum to mu^2."""
         range_share = self.range_share if data.kind == "mean" else 0.0
