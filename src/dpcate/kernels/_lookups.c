@@ -80,9 +80,10 @@ static int scale_column(double *out, const uint16_t *codes, const Py_buffer *tab
     const double *entries = table->buf;
     const Py_ssize_t end = table->shape[0];
     for (Py_ssize_t i = 0; i < n; i++) {
-        if (codes[i] >= end)
+        const uint16_t code = codes[i];
+        if (code >= end)
             return -1;
-        out[i] = entries[codes[i]] * scale[i];
+        out[i] = entries[code] * scale[i];
     }
     return 1;
 }

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcate.errors import ParameterError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -42,9 +44,11 @@ def add_up(parts: Iterable[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
     running: list[NDArray[np.int64]] | None = None
     n_running = 0
     for part in parts:
-        if part and part[0].dtype == object:
+        if part and all(array.dtype == object for array in part):
             folded = _plus(folded, part)
-        elif running is None:
+            continue
+        _check(part)
+        if running is None:
             running, n_running = [array.copy() for array in part], 1
         else:
             for total, array in zip(running, part, strict=True):
@@ -60,7 +64,16 @@ def add_up(parts: Iterable[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
 def combine(totals: Sequence[Sequence[NDArray[Any]]], n_parts: int) -> list[NDArray[Any]]:
     """Return the sum of totals that :func:`add_up` gave to several workers, for ``n_parts`` parts in all."""
     exact = n_parts > PARTS_PER_FOLD  # then 64 bits may not hold the sum of what 64 bits hold each
-    return add_up([[array.astype(object) if exact else array for array in total] for total in totals])
+    if exact:
+        return add_up([[array.astype(object) for array in total] for total in totals])
+    return [np.asarray(np.sum(arrays, axis=0, dtype=np.int64)) for arrays in zip(*totals, strict=True)]
+
+
+def _check(part: Sequence[NDArray[Any]]) -> None:
+    """Refuse parts whose total could be rounded or wrap around."""
+    for array in part:
+        if array.dtype != np.int64 or array.max(initial=0) > PART_LIMIT or array.min(initial=0) < -PART_LIMIT:
+            raise ParameterError("a pass over rows must return 64-bit integers of bounded size; these are not.")
 
 
 def _plus(folded: list[NDArray[Any]] | None, part: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:

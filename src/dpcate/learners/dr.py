@@ -50,6 +50,7 @@ class DRLearner(AdjustedLearner):
                 bounds=score.bounds,
                 residual_of="outcome",
                 first_stage=("propensity", "outcome"),
+                concurrent=True,
                 residual_spread=score.spread,
                 signal=0.02,
                 intercept_signal=0.5,

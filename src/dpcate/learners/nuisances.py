@@ -40,7 +40,14 @@ class Propensity:
             return ()
         return (
             Stage(
-                name="propensity", target=_arm, bounds=_unit, kind="probability", signal=0.16, weight=0.18, share=0.25
+                name="propensity",
+                target=_arm,
+                bounds=_unit,
+                kind="probability",
+                signal=0.16,
+                concurrent=True,
+                weight=0.18,
+                share=0.25,
             ),
         )
 
@@ -81,6 +88,7 @@ def outcome_stage(*, with_treatment: bool, weight: float = 0.22, share: float = 
         name="outcome",
         target=_outcome,
         bounds=outcome_bounds,
+        concurrent=True,
         with_treatment=with_treatment,
         weight=weight,
         share=share,

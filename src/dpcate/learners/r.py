@@ -53,6 +53,7 @@ class RLearner(AdjustedLearner):
                 loading_law=residuals.law,
                 residual_of="outcome",
                 first_stage=("propensity", "outcome"),
+                concurrent=True,
                 signal=0.1,
                 intercept_signal=2.0,
                 weight=0.6,

@@ -6,6 +6,7 @@ fail is tried before the first noise is drawn. Proof: ``docs/privacy/plans.md``.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -74,8 +75,10 @@ class Run:
         """
         budgets = self._budgets()
         rehearse(self.stages, self.schema)
-        with one_thread():
-            return self._run_stages(source, noise, budgets)
+        with warnings.catch_warnings():  # a warning could quote a row; once for all threads, as filters are global
+            warnings.simplefilter("ignore")
+            with one_thread():
+                return self._run_stages(source, noise, budgets)
 
     def _run_stages(
         self, source: RowSource, noise: NoiseSource, budgets: dict[str, Budget]

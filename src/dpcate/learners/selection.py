@@ -75,10 +75,13 @@ class ChosenRows:
     source: RowSource
     selection: Selection
     transform: Callable[[Rows], StageRows]
+    one_thread: bool = False
 
     def total(self, work: StageWork) -> list[NDArray[Any]]:
         """Return the exact totals of ``work`` over all chosen rows."""
-        return self.source.total(lambda first, rows: work(self.transform(self.selection.of(first, rows))))
+        return self.source.total(
+            lambda first, rows: work(self.transform(self.selection.of(first, rows))), one_thread=self.one_thread
+        )
 
     def held(self) -> StageRows:
         """Return all chosen rows in memory."""

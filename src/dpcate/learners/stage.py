@@ -7,10 +7,9 @@ proof needs a transformation that keeps neighbours neighbours, and a batch mean 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -31,8 +30,15 @@ SMALLEST, LARGEST = 1e-30, 1e30
 """Bounds of a stage lie between these: beyond them, squares of squares would leave the range of floats."""
 
 RowFunction = Callable[["Rows", "Released"], "NDArray[np.float64]"]
-StageRowsOf = Callable[[Callable[["Rows"], "StageRows"]], "StageSource"]
 RowPair = Callable[["Rows", "Released"], "tuple[NDArray[np.float64], NDArray[np.float64]]"]
+
+
+class RowsOfStage(Protocol):
+    """Turns a stage's transformation into a source of transformed rows."""
+
+    def __call__(self, transform: Callable[[Rows], StageRows], *, one_thread: bool) -> StageSource:
+        """Return the source; ``one_thread`` keeps the transformation in the calling thread."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +70,9 @@ class Stage:
     first_stage
         Two earlier stages whose errors enter the target as their product (an orthogonal score): a model can then tell
         what they do to its own error.
+    concurrent
+        Whether the functions may be called from several threads at once, on different batches: pure functions that keep
+        nothing between calls. Without this promise all rows are passed over in the calling thread.
     with_treatment
         Whether the treatment is an input beside the features.
     kind
@@ -85,6 +94,7 @@ class Stage:
     signal: float = 0.4
     intercept_signal: float = 0.2
     first_stage: tuple[str, str] | None = None
+    concurrent: bool = False
     with_treatment: bool = False
     kind: TargetKind = "mean"
     weight: float = 1.0
@@ -98,7 +108,7 @@ class Stage:
         """Return the inputs of this stage."""
         return (*schema.features, *((schema.treatment,) if self.with_treatment else ()))
 
-    def data(self, rows: Rows | StageRowsOf, schema: Schema, released: Released, *, n_rows: int | None) -> StageData:
+    def data(self, rows: Rows | RowsOfStage, schema: Schema, released: Released, *, n_rows: int | None) -> StageData:
         """Return what the base learner sees: Algorithm 1's transformed rows.
 
         Parameters
@@ -127,7 +137,7 @@ class Stage:
             return StageRows(codes, _values(self.target, some, released), loading)
 
         return StageData.of_source(
-            HeldStage(transform(rows)) if isinstance(rows, Rows) else rows(transform),
+            HeldStage(transform(rows)) if isinstance(rows, Rows) else rows(transform, one_thread=not self.concurrent),
             columns=self.columns(schema),
             low=low,
             high=high,
@@ -191,11 +201,10 @@ def _values(function: RowFunction, rows: Rows, released: Released, *width: int) 
 
 
 def _attempt(function: RowFunction, rows: Rows, released: Released, *width: int) -> NDArray[np.float64] | None:
-    """Call a row function; None if it fails. What it says or warns of could quote a row and is dropped."""
+    """Call a row function; None if it fails. What it says could quote a row and is dropped; `Run` silences warnings."""
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            values = np.asarray(function(rows, released), dtype=np.float64)
+        with np.errstate(all="ignore"):
+            values = np.array(function(rows, released), dtype=np.float64)  # a copy: nobody else may write to it
     except Exception:
         return None
     return values if values.shape == (len(rows), *width) else None

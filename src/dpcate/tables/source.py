@@ -44,13 +44,16 @@ class RowSource(Protocol):
         """Number of rows, active or not."""
         ...
 
-    def total(self, work: RowWork) -> list[NDArray[Any]]:
+    def total(self, work: RowWork, *, one_thread: bool = False) -> list[NDArray[Any]]:
         """Return the exact totals of ``work`` over all batches.
 
         Parameters
         ----------
         work
-            Pure, and the same shapes for every batch, an empty one included.
+            Row by row, and the same shapes for every batch, an empty one included.
+        one_thread
+            Call ``work`` for one batch after the other, here in the calling thread: for functions that nobody promised
+            to be safe in several threads at once.
         """
         ...
 
@@ -94,10 +97,10 @@ class HeldRows:
         """Number of rows, active or not."""
         return len(self._rows)
 
-    def total(self, work: RowWork) -> list[NDArray[Any]]:
+    def total(self, work: RowWork, *, one_thread: bool = False) -> list[NDArray[Any]]:
         """Return the exact totals of ``work`` over all batches."""
         starts = range(0, max(self.n_rows, 1), self._batch)
-        threads = min(self._threads, len(starts))
+        threads = 1 if one_thread else min(self._threads, len(starts))
 
         def every(first: int) -> list[NDArray[Any]]:
             mine = starts[first::threads]
