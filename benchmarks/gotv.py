@@ -10,27 +10,14 @@ from __future__ import annotations
 import os
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from benchmarks.report import Report, markdown_table
-from dpcate import Category, DRLearner, Number, RLearner, Schema, SLearner
+from dpcate import DRLearner, RLearner, SLearner
+from dpcate.experiments.gotv import GOTV_SCHEMA, load_gotv
+from dpcate.experiments.spiked import spike
 
 __all__ = ["run"]
 
-FEATURES = ["hh_size", "age", "sex", "n_general", "n_primary", "g2000", "g2002", "p2000", "p2002", "p2004"]
-SCHEMA = Schema(
-    outcome=Number("voted", 0, 1),
-    treatment=Category("treated", [0, 1]),
-    features=[
-        Number("hh_size", 1, 8),
-        Number("age", 18, 106),
-        Category("sex", ["female", "male"]),
-        Number("n_general", 0, 3),
-        Number("n_primary", 0, 4),
-        *(Category(name, ["no", "yes"]) for name in ("g2000", "g2002", "p2000", "p2002")),
-        Category("p2004", ["No", "Yes"]),
-    ],
-)
 LEARNERS = {"R": RLearner, "DR": DRLearner, "S": SLearner}
 
 
@@ -38,7 +25,7 @@ def run(*, quick: bool = False) -> Report:
     path = os.environ.get("DPCATE_GOTV")
     if not path:
         return Report("gotv", "GOTV was not measured: set DPCATE_GOTV to the path of the trial's Parquet file.")
-    people, effect = load(path)
+    people, effect = load_gotv(path)
     cells = [
         measure(people, effect, n, epsilon, runs=2 if quick else 10)
         for n in ((4_000,) if quick else (4_000, 16_000))
@@ -48,35 +35,24 @@ def run(*, quick: bool = False) -> Report:
     return Report("gotv", render(numbers), numbers)
 
 
-def load(path: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return the control rows with their outcome before the spike-in, and the effect of each."""
-    table = pq.read_table(path)
-    control = table.filter(np.char.strip(table["treatment"].to_numpy().astype(str)) == "Control")
-    people = {name: control[name].to_numpy() for name in [*FEATURES, "voted"]}
-    people["voted"] = (np.char.lower(people["voted"].astype(str)) == "yes").astype(float)
-    g2000 = (np.char.lower(people["g2000"].astype(str)) == "yes").astype(float)
-    return people, -g2000 / (2 + 100 / people["age"])
-
-
 def draw(people: dict[str, np.ndarray], effect: np.ndarray, n: int, generator: np.random.Generator) -> dict:
     """Return n rows with a drawn treatment and spiked outcomes."""
     chosen = generator.choice(len(effect), size=n, replace=False)
-    treated = generator.uniform(size=n) < 0.4
-    flipped = generator.uniform(size=n) < -effect[chosen]
+    treated = (generator.uniform(size=n) < 0.4).astype(int)
     rows = {name: values[chosen] for name, values in people.items()}
-    rows["voted"] = np.where(flipped, ~treated, rows["voted"]).astype(float)
-    return {**rows, "treated": treated.astype(int)}
+    rows["voted"] = spike(rows["voted"], treated, effect[chosen], generator)
+    return {**rows, "treated": treated}
 
 
 def measure(people: dict, effect: np.ndarray, n: int, epsilon: float, runs: int) -> dict:
     """Return the mean squared error of each learner over all people."""
     errors: dict[str, list[float]] = {name: [] for name in LEARNERS}
-    features = {name: people[name] for name in FEATURES}
+    features = {name: people[name] for name in GOTV_SCHEMA.feature_names}
     for seed in range(runs):
         generator = np.random.default_rng([seed, n, int(epsilon)])
         rows = draw(people, effect, n, generator)
         for name, learner in LEARNERS.items():
-            fitted = learner(SCHEMA, epsilon=epsilon, random_state=generator).fit_table(rows)
+            fitted = learner(GOTV_SCHEMA, epsilon=epsilon, random_state=generator).fit_table(rows)
             errors[name].append(float(np.mean((fitted.effect(features) - effect) ** 2)))
     summary = {k: [float(np.mean(v)), float(np.std(v, ddof=1) / np.sqrt(runs))] for k, v in errors.items()}
     return {"n": n, "epsilon": epsilon, "runs": runs, "mse": summary}

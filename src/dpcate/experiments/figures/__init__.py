@@ -1,0 +1,1 @@
+"""The paper's three figures, drawn from what was measured; each is written as PNG and SVG."""
