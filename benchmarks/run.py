@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import accuracy, ebm_vs_interpret, gotv, limit, speed, tuning
+from benchmarks import accuracy, ebm_vs_interpret, gotv, limit, published_check, speed, tuning
 
 QUESTIONS = {
     "accuracy": accuracy.run,
@@ -16,6 +16,7 @@ QUESTIONS = {
     "gotv": gotv.run,
     "tuning": tuning.run,
     "ebm_vs_interpret": ebm_vs_interpret.run,
+    "published_check": published_check.run,
 }
 
 

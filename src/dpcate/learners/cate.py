@@ -19,7 +19,7 @@ from dpcate.learners.released import Released
 from dpcate.learners.run import Run
 from dpcate.mechanisms import NoiseSource, make_noise
 from dpcate.models import AdditiveFunction, BaseLearner, make_base_learner, uncertainty_of
-from dpcate.tables import HeldRows, encode_arrays, encode_features, encode_table
+from dpcate.tables import HeldRows, encode_arrays, encode_features, open_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,14 +130,15 @@ class CateLearner(Parameters):
         Parameters
         ----------
         table
-            A pandas, polars or pyarrow table, a dict of arrays, or a path to a ``.csv`` or ``.parquet`` file.
+            A pandas, polars or pyarrow table, a dict of arrays; a path to a ``.csv`` or ``.parquet`` file or to a
+            folder of such files; a stream of Arrow batches; a Dask or Spark data frame, whose rows stay on the cluster.
 
         Privacy
         -------
         As for :meth:`fit`.
         """
         run, noise = self._prepare()
-        return self._execute(run, HeldRows(encode_table(table, self.schema), self.schema), noise)
+        return self._execute(run, open_table(table, self.schema), noise)
 
     def planned_cost(self) -> Guarantee:
         """Return what a fit will cost, before any row is read: to be entered in a ledger, or to be thought about.

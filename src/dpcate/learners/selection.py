@@ -79,8 +79,9 @@ class ChosenRows:
 
     def total(self, work: StageWork) -> list[NDArray[Any]]:
         """Return the exact totals of ``work`` over all chosen rows."""
+        selection, transform = self.selection, self.transform  # the work may travel: it must not carry the source
         return self.source.total(
-            lambda first, rows: work(self.transform(self.selection.of(first, rows))), one_thread=self.one_thread
+            lambda first, rows: work(transform(selection.of(first, rows))), one_thread=self.one_thread
         )
 
     def held(self) -> StageRows:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from dpcate.models.stage_rows import ChangedStage, HeldStage, StageRows
+from dpcate.models.stage_rows import NO_ROWS, ChangedStage, HeldStage, StageRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -149,6 +149,10 @@ class StageData:
     def held(self) -> StageRows:
         """All rows at once, for models that need them in memory."""
         return self.source.held()
+
+    def without_rows(self) -> StageData:
+        """Return the task's description alone, which may travel to where the rows are."""
+        return replace(self, source=NO_ROWS)
 
     def changed(self, change: Callable[[StageRows], StageRows]) -> StageData:
         """Return the same task on rows changed one by one."""

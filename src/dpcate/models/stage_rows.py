@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from dpcate.kernels.totals import add_up
 from dpcate.tables import BATCH
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ChangedStage", "HeldStage", "StageRows", "StageSource", "StageWork"]
+__all__ = ["NO_ROWS", "ChangedStage", "HeldStage", "StageRows", "StageSource", "StageWork"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -70,6 +71,10 @@ class HeldStage:
         return self.rows
 
 
+NO_ROWS = HeldStage(StageRows(np.zeros((0, 0), dtype=np.uint16), np.zeros(0)))
+"""Stands for the rows where only the description of a stage is needed."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChangedStage:
     """A source whose rows are changed one by one on their way."""
@@ -79,7 +84,8 @@ class ChangedStage:
 
     def total(self, work: StageWork) -> list[NDArray[Any]]:
         """Return the totals over changed rows."""
-        return self.source.total(lambda rows: work(self.change(rows)))
+        change = self.change  # the work may travel: it must not carry the source
+        return self.source.total(lambda rows: work(change(rows)))
 
     def held(self) -> StageRows:
         """Return the changed rows."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dpcate.tables.columns import Column
 
-__all__ = ["encode_arrays", "encode_features", "encode_table"]
+__all__ = ["encode_arrays", "encode_columns", "encode_features", "encode_table"]
 
 
 @sealed
@@ -65,7 +65,7 @@ def encode_table(table: object, schema: Schema) -> Rows:
     columns = table_columns(table, schema.column_names)
     if columns is None:
         raise TableError(f"A table must be a data frame, a mapping of columns or a path; got {type(table).__name__}.")
-    return _encode_rows(columns, schema)
+    return encode_columns(columns, schema)
 
 
 @sealed
@@ -97,7 +97,7 @@ def encode_arrays(Y: object, T: object, X: object, schema: Schema) -> Rows:
     """
     outcome = vector_column(schema.outcome.name, Y)
     treatment = vector_column(schema.treatment.name, T)
-    return _encode_rows([outcome, treatment, *feature_columns(X, schema.feature_names)], schema)
+    return encode_columns([outcome, treatment, *feature_columns(X, schema.feature_names)], schema)
 
 
 @sealed
@@ -120,7 +120,8 @@ def encode_features(X: object, schema: Schema) -> npt.NDArray[np.uint16]:
     return _encode_columns(columns, schema.features)
 
 
-def _encode_rows(columns: Sequence[Column], schema: Schema) -> Rows:
+def encode_columns(columns: Sequence[Column], schema: Schema) -> Rows:
+    """Return the encoded rows of columns in the schema's order; for callers that are sealed themselves."""
     check_lengths(columns)
     outcome, treatment, *features = columns
     Y = _outcomes(outcome, schema)

@@ -69,9 +69,11 @@ def _counts(data: StageData, new: Sequence[int]) -> list[NDArray[Any]]:
     """Return how many rows have each code of each new column; private."""
     sizes = [n_codes(data.columns[j]) for j in new]
 
+    everything = len(new) == len(data.columns)
+
     def count(rows: StageRows) -> list[NDArray[np.int64]]:
         counts = [np.zeros(size, dtype=np.int64) for size in sizes]
-        codes = rows.codes if len(new) == len(data.columns) else rows.codes[:, new]
+        codes = rows.codes if everything else rows.codes[:, new]
         add_counts(tuple(counts), codes)
         return counts
 

@@ -149,8 +149,9 @@ class Equations:
         One release of ``mechanism``. Proof: ``docs/privacy/moments.md``.
         """
         rows = layout.table_rows(data.loading_bound, target_only=target_only)
+        public = data.without_rows()
         moments = mechanism.release(
-            rows, lambda: data.total(lambda stage: rows.sums.of(layout.batch(rows, data, stage))), noise
+            rows, lambda: data.total(lambda stage: rows.sums.of(layout.batch(rows, public, stage))), noise
         )
         scale = np.append(layout.weights, layout.target_scale) / layout.unit
         back = np.outer(scale, scale)

@@ -1,0 +1,141 @@
+"""Rows of a Spark data frame: every partition is encoded and passed over by its executor; only sums come back.
+
+The encoded batches are persisted once, each under its partition and its place there, so that every pass finds the same
+row under the same number. Spark fixes a partition's row order when it computes it: from files it is the files' order,
+after a shuffle it may differ from run to run. Then the split plan may send a row to another part in another run.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from dpcate.errors import TableError
+from dpcate.kernels.totals import add_up, combine
+from dpcate.tables.encoding import encode_table
+from dpcate.tables.frames import check_names
+from dpcate.tables.packing import joined, pack, unpack
+from dpcate.tables.source import BATCH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dpcate.schema import Schema
+    from dpcate.tables.rows import Rows
+    from dpcate.tables.source import RowWork
+
+__all__ = ["SparkRows"]
+
+_ENCODED = "part int, place int, n_rows int, packed binary"
+_SUMS = "n_batches int, sums binary"
+
+
+class SparkRows:
+    """A Spark data frame as a source of rows.
+
+    Parameters
+    ----------
+    frame
+        A ``pyspark.sql`` data frame.
+    schema
+        The public description of the columns.
+    """
+
+    def __init__(self, frame: Any, schema: Schema) -> None:  # noqa: ANN401 - pyspark is optional
+        check_names(list(frame.columns), needed=schema.column_names)
+        self._schema = schema
+        wanted = frame.select(*[f"`{name}`" for name in schema.column_names])
+        self._batches = wanted.mapInArrow(_encoder(schema), _ENCODED).persist()
+        try:
+            places = self._batches.select("part", "place", "n_rows").collect()
+        except Exception as error:
+            raise _failure(error) from None
+        self._firsts, at = {}, 0
+        for part, place, n_rows in sorted(tuple(row) for row in places):
+            self._firsts[part, place] = at
+            at += n_rows
+        self._n_rows = at
+
+    def __repr__(self) -> str:
+        return "SparkRows()"
+
+    @property
+    def schema(self) -> Schema:
+        """What the rows are encoded by."""
+        return self._schema
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, active or not."""
+        return self._n_rows
+
+    def total(self, work: RowWork, *, one_thread: bool = False) -> list[NDArray[Any]]:  # noqa: ARG002 - one thread per task
+        """Return the exact totals of ``work``; each executor sends back one sum per partition."""
+        empty = unpack(b"", 0, len(self._schema.features))
+        summed = self._batches.mapInArrow(_summer(work, self._firsts, len(self._schema.features)), _SUMS)
+        try:
+            parts = summed.collect()
+        except Exception as error:
+            raise _failure(error) from None
+        nothing = [array.astype(object) for array in work(0, empty)]
+        sums = [pickle.loads(row["sums"]) for row in parts]
+        return combine([nothing, *sums], 2**62)
+
+    def held(self) -> Rows:
+        """Return all rows on the driver, for models that need them at once."""
+        rows = sorted(self._batches.collect(), key=lambda row: (row["part"], row["place"]))
+        n_features = len(self._schema.features)
+        return joined([unpack(bytes(row["packed"]), row["n_rows"], n_features) for row in rows], n_features)
+
+
+def _failure(error: Exception) -> TableError:
+    """Return an error without the cluster's text, which may quote rows."""
+    return TableError(
+        f"The Spark table must be one that its executors can read; a job ended in {type(error).__name__}."
+    )
+
+
+def _encoder(schema: Schema) -> Any:  # noqa: ANN401 - a function for mapInArrow
+    def encode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        task = TaskContext.get()
+        part, place = 0 if task is None else task.partitionId(), 0
+        for batch in batches:
+            for start in range(0, batch.num_rows, BATCH):
+                rows = encode_table(pa.Table.from_batches([batch.slice(start, BATCH)]), schema)
+                columns: list[list[Any]] = [[part], [place], [len(rows)], [pack(rows)]]
+                yield _record(columns, [pa.int32(), pa.int32(), pa.int32(), pa.binary()], _names(_ENCODED))
+                place += 1
+
+    return encode
+
+
+def _summer(work: RowWork, firsts: dict[tuple[int, int], int], n_features: int) -> Any:  # noqa: ANN401 - for mapInArrow
+    def total(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        def parts() -> Iterator[list[NDArray[np.int64]]]:
+            for batch in batches:
+                for row in batch.to_pylist():
+                    rows = unpack(row["packed"], row["n_rows"], n_features)
+                    yield list(work(firsts[row["part"], row["place"]], rows))
+
+        sums = add_up(parts())
+        if sums:
+            exact = pickle.dumps([array.astype(object) for array in sums])
+            yield _record([[1], [exact]], [pa.int32(), pa.binary()], _names(_SUMS))
+
+    return total
+
+
+def _record(columns: list[list[Any]], types: list[pa.DataType], names: list[str]) -> pa.RecordBatch:
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=names)
+
+
+def _names(description: str) -> list[str]:
+    return [field.split()[0] for field in description.split(",")]

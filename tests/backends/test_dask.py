@@ -1,0 +1,90 @@
+"""Dask data frames on a real local cluster of two worker processes."""
+
+import os
+import signal
+from functools import partial
+
+import pytest
+from tests.backends.conftest import SCHEMA, fit
+
+from dpcate.errors import TableError
+from dpcate.tables import open_table
+
+distributed = pytest.importorskip("distributed", reason='Dask is not installed: pip install "dpcate[dask]"')
+dd = pytest.importorskip("dask.dataframe", reason='Dask is not installed: pip install "dpcate[dask]"')
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def frame(table):
+    return dd.from_pandas(table.to_pandas(), npartitions=5, sort=False)
+
+
+@pytest.mark.parametrize("plan", ["shared", "split"])
+@pytest.mark.parametrize("neighbours", ["replace", "add_remove"])
+def test_a_cluster_gives_the_bits_of_one_machine(cluster, frame, expected, plan, neighbours):
+    assert fit(frame, plan, neighbours) == expected[plan, neighbours]
+
+
+def test_without_a_cluster_dask_s_own_threads_do_it(frame, expected):
+    import dask
+
+    with dask.config.set(scheduler="threads"):
+        assert fit(frame) == expected["shared", "replace"]
+
+
+@pytest.mark.parametrize("parts", [1, 3, 40])
+def test_partitions_do_not_show(cluster, table, expected, parts):
+    frame = dd.from_pandas(table.to_pandas(), npartitions=parts, sort=False)
+    assert fit(frame, "split") == expected["split", "replace"]
+
+
+def test_a_worker_killed_in_the_middle_does_not_show(cluster, frame, expected, monkeypatch):
+    """Right after the rows were encoded one worker is killed: its partitions are encoded again elsewhere."""
+    from dpcate.tables import dask_rows
+
+    total, calls = dask_rows.DaskRows.total, []
+
+    def killing(self, work, **options):
+        calls.append(1)
+        if len(calls) == 3:
+            pids = cluster.run(os.getpid)
+            os.kill(next(iter(pids.values())), signal.SIGKILL)
+        return total(self, work, **options)
+
+    monkeypatch.setattr(dask_rows.DaskRows, "total", killing)
+    assert fit(frame) == expected["shared", "replace"]
+    assert len(calls) > 3
+
+
+def test_only_sums_come_to_the_driver(cluster, frame):
+    source = open_table(frame, SCHEMA)
+    seen = source.total(partial(_count_rows))
+    assert [array.tolist() for array in seen] == [[source.n_rows]]
+
+
+def _count_rows(first, rows):
+    import numpy as np
+
+    return [np.array([len(rows)], dtype=np.int64)]
+
+
+def test_a_failing_task_says_nothing_of_the_rows(cluster, frame):
+    source = open_table(frame, SCHEMA)
+
+    def failing(first, rows):
+        raise ValueError(f"outcome {rows.Y[0]} of 987654")
+
+    with pytest.raises(TableError, match="ValueError") as caught:
+        source.total(failing)
+    assert "987654" not in str(caught.value)
+    assert caught.value.__cause__ is None
