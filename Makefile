@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test test-fast lint bench lock clean
+.PHONY: setup demo test test-fast lint bench bench-scale lock clean
 
 setup: $(READY)
 
@@ -33,6 +33,10 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-bench.lock
 	$(BIN)/python -m benchmarks.run
+
+# Fifty million rows, Dask and Spark: needs about 6 GB in the temporary folder, Java, and a quiet quarter of an hour.
+bench-scale: $(READY)
+	$(BIN)/python -m benchmarks.run scale
 
 # Renew the locked versions from pyproject.toml; commit the result.
 lock:

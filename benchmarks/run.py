@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import accuracy, ebm_vs_interpret, gotv, limit, published_check, speed, tuning
+from benchmarks import accuracy, ebm_vs_interpret, gotv, limit, published_check, scale, speed, tuning
 
 QUESTIONS = {
     "accuracy": accuracy.run,
@@ -17,6 +17,7 @@ QUESTIONS = {
     "tuning": tuning.run,
     "ebm_vs_interpret": ebm_vs_interpret.run,
     "published_check": published_check.run,
+    "scale": scale.run,
 }
 
 

@@ -115,7 +115,9 @@ def collect_age_shapes(
     age_study(paths)  # a missing file shows now, not in a worker
     if todo:
         file.parent.mkdir(parents=True, exist_ok=True)
+        cut_off = file.exists() and not file.read_bytes().endswith(b"\n")
         with file.open("a", encoding="utf-8") as lines:
+            lines.write("\n" if cut_off else "")
             for shape in _fit_all(todo, jobs, progress=progress):
                 lines.write(json.dumps(asdict(shape)) + "\n")
                 lines.flush()

@@ -143,6 +143,8 @@ def _notes(request: Request, shapes: list[AgeShape]) -> list[str]:
         notes.append("GOTV is another trial than the paper's voting data, with the same synthetic effect.")
     if None in request.epsilons:
         notes.append("Without privacy, ours is a fit at epsilon = 1e6, and no published value is shown: it is a lasso.")
+    if request.quick and "published" in request.models and None in request.epsilons:
+        notes.append("Quick: the paper's learners without privacy, which are slow, are in figure 1 only.")
     if request.runs < FEW:
         notes.append(f"{request.runs} runs per cell are few: bias, variance and the findings are rough.")
     return notes

@@ -106,9 +106,9 @@ def _encoder(schema: Schema) -> Any:  # noqa: ANN401 - a function for mapInArrow
 
         task = TaskContext.get()
         part, place = 0 if task is None else task.partitionId(), 0
-        for batch in batches:
-            for start in range(0, batch.num_rows, BATCH):
-                rows = encode_table(pa.Table.from_batches([batch.slice(start, BATCH)]), schema)
+        for table in _gathered(batches):
+            for start in range(0, table.num_rows, BATCH):
+                rows = encode_table(table.slice(start, BATCH), schema)
                 columns: list[list[Any]] = [[part], [place], [len(rows)], [pack(rows)]]
                 yield _record(columns, [pa.int32(), pa.int32(), pa.int32(), pa.binary()], _names(_ENCODED))
                 place += 1
@@ -116,13 +116,26 @@ def _encoder(schema: Schema) -> Any:  # noqa: ANN401 - a function for mapInArrow
     return encode
 
 
+def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Yield tables of about BATCH rows: Spark sends small batches, and each costs a pass as much as a large one."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(each.num_rows for each in waiting) >= BATCH:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
 def _summer(work: RowWork, firsts: dict[tuple[int, int], int], n_features: int) -> Any:  # noqa: ANN401 - for mapInArrow
     def total(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         def parts() -> Iterator[list[NDArray[np.int64]]]:
             for batch in batches:
-                for row in batch.to_pylist():
-                    rows = unpack(row["packed"], row["n_rows"], n_features)
-                    yield list(work(firsts[row["part"], row["place"]], rows))
+                part, place, n_rows, packed = (batch.column(k) for k in range(4))
+                for k in range(batch.num_rows):
+                    rows = unpack(memoryview(packed[k].as_buffer()), n_rows[k].as_py(), n_features)
+                    yield list(work(firsts[part[k].as_py(), place[k].as_py()], rows))
 
         sums = add_up(parts())
         if sums:

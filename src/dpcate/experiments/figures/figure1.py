@@ -9,7 +9,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from dpcate.experiments.figures.style import INK, MUTED, epsilon_label, key, make_figure, save, styled
+from dpcate.experiments.figures.style import MUTED, epsilon_label, key, make_figure, save, styled
 from dpcate.experiments.findings import rising, total_variation
 
 if TYPE_CHECKING:
@@ -60,11 +60,10 @@ def draw_figure1(
     grid = figure.subplots(len(methods), len(levels), sharex=True, sharey=True, squeeze=False)
     for row, method in zip(grid, methods, strict=True):
         for axes, level in zip(row, levels, strict=True):
+            heading = epsilon_label(level) if method == methods[0] else ""
             curves = [shape.effect for shape in shapes if (shape.method, shape.epsilon) == (method, level)]
-            _panel(axes, ages, truth, curves, _COLORS.get(method.model, _OURS))
+            _panel(axes, ages, truth, curves, color=_COLORS.get(method.model, _OURS), heading=heading)
         row[0].set_ylabel(f"{method.label}\nage part of the effect")
-    for axes, level in zip(grid[0], levels, strict=True):
-        axes.set_title(epsilon_label(level))
     for axes in grid[-1]:
         axes.set_xlabel("age")
     handles = [
@@ -78,7 +77,13 @@ def draw_figure1(
 
 
 def _panel(
-    axes: Axes, ages: NDArray[np.float64], truth: NDArray[np.float64], curves: Sequence[Sequence[float]], color: str
+    axes: Axes,
+    ages: NDArray[np.float64],
+    truth: NDArray[np.float64],
+    curves: Sequence[Sequence[float]],
+    *,
+    color: str,
+    heading: str,
 ) -> None:
     for curve in curves[1:]:
         axes.plot(ages, curve, color=color, alpha=0.3, linewidth=1)
@@ -86,15 +91,5 @@ def _panel(
         axes.plot(ages, curve, color=color, linewidth=2.2)
     axes.plot(ages, truth, color=MUTED, linestyle=(0, (1, 1.5)), linewidth=2.5)
     axes.set_xticks([20, 40, 60, 80])
-    if curves:
-        variation = fmean(total_variation(curve) for curve in curves)
-        axes.text(
-            0.97,
-            0.96,
-            f"total variation {variation:.2f}",
-            transform=axes.transAxes,
-            ha="right",
-            va="top",
-            fontsize=11,
-            color=INK,
-        )
+    variation = f"total variation {fmean(map(total_variation, curves)):.2f}" if curves else "no fit ended well"
+    axes.set_title(f"{heading}\n{variation}" if heading else variation, fontsize=12)

@@ -90,7 +90,7 @@ class _Drawing:
         for axes, (_, heading) in zip(grid[0], self.methods, strict=True):
             axes.set_title(heading, fontsize=13, color=MUTED)
         for axes in grid[-1]:
-            axes.set_xlabel("rows n" if by_size else "privacy ε")
+            axes.set_xlabel("rows n" if by_size else "privacy ε (none: not private)")
         figure.suptitle("MSE against n, one line per ε" if by_size else "MSE against ε, one line per n", fontsize=14)
         self._key(figure, by_size=by_size)
         return panels
@@ -129,7 +129,8 @@ class _Drawing:
     def _key(self, figure: SubFigure, *, by_size: bool) -> None:
         names = [epsilon_label(level) for level in self.levels] if by_size else [size_label(n) for n in self.sizes]
         handles = [key(**look) for _, look in self._series(by_size=by_size)]
-        handles.append(key(color=MUTED, **PUBLISHED_MARK))
-        names.append("published value")
+        if any(self.measured.published_value(cell) is not None for cell in self.cells):
+            handles.append(key(color=MUTED, **PUBLISHED_MARK))
+            names.append("published value")
         per_row = -(-len(names) // -(-len(names) // 5))
         figure.legend(handles, names, loc="outside lower center", ncols=per_row, columnspacing=1.2)

@@ -77,15 +77,11 @@ def draw_figure3(
         panels = subfigure.subplots(1, len(methods), squeeze=False)[0]
         for axes, (method, heading) in zip(panels, methods, strict=True):
             axes.set_title(heading, fontsize=12, color=MUTED)
-            _panel(axes, measured, [cell for cell in mine if _is_of(cell, method)] or _cells_of(mine, method))
+            _panel(axes, measured, _cells_of(mine, method))
             axes.tick_params(labelleft=axes is panels[0])
             axes.set_xlabel("privacy ε (none: not private)")
         _floor(panels, measured, [_cells_of(mine, method) for method, _ in methods])
     return save(figure, directory, name)
-
-
-def _is_of(cell: Cell, method: Method) -> bool:
-    return cell.model == method.model and cell.plan == method.plan
 
 
 def _cells_of(cells: Sequence[Cell], method: Method) -> list[Cell]:

@@ -129,6 +129,7 @@ def save(figure: Figure, directory: Path, name: str) -> list[Path]:
     for path in paths:
         metadata = {"Date": None} if path.suffix == ".svg" else {}
         figure.savefig(path, dpi=150, metadata=metadata, facecolor="white")
+        figure.set_layout_engine("none")  # the places were found for the first file and stay
     return paths
 
 
@@ -182,7 +183,7 @@ def _ticks(axes: Axes, places: list[float], names: list[str]) -> None:
 
 def log_axes(panels: Sequence[Axes]) -> tuple[float, float]:
     """Give panels one logarithmic vertical axis of at least a decade, with plain numbers; return its limits."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     heights = [float(y) for axes in panels for line in axes.get_lines() for y in np.ravel(line.get_ydata())]
     seen = [height for height in heights if 0 < height < np.inf] or [0.1, 1.0]
@@ -193,7 +194,7 @@ def log_axes(panels: Sequence[Axes]) -> tuple[float, float]:
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0,) if high / low > 1000 else (1.0, 2.0, 5.0)))
         axes.yaxis.set_major_formatter(FuncFormatter(_plain))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.yaxis.set_minor_locator(NullLocator())
         axes.set_ylim(low, high)
     return low, high
 
