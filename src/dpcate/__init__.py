@@ -4,11 +4,12 @@ The public surface: describe the table with a :class:`Schema`, choose a learner,
 """
 
 from dpcate.accounting import Guarantee
-from dpcate.learners import CateLearner, DRLearner, MultiStage, RLearner, SLearner, Stage, load
+from dpcate.learners import AverageEffect, CateLearner, DRLearner, MultiStage, RLearner, SLearner, Stage, load
 from dpcate.schema import Category, Number, Schema
 from dpcate.splitting import Plan
 
 __all__ = [
+    "AverageEffect",
     "CateLearner",
     "Category",
     "DRLearner",

@@ -1,5 +1,6 @@
 """Algorithm 1 and its instances: each learner is a short list of stages."""
 
+from dpcate.learners.average import AverageEffect
 from dpcate.learners.cate import CateLearner
 from dpcate.learners.dr import DRLearner
 from dpcate.learners.loading import load
@@ -9,4 +10,14 @@ from dpcate.learners.released import Released
 from dpcate.learners.s import SLearner
 from dpcate.learners.stage import Stage
 
-__all__ = ["CateLearner", "DRLearner", "MultiStage", "RLearner", "Released", "SLearner", "Stage", "load"]
+__all__ = [
+    "AverageEffect",
+    "CateLearner",
+    "DRLearner",
+    "MultiStage",
+    "RLearner",
+    "Released",
+    "SLearner",
+    "Stage",
+    "load",
+]

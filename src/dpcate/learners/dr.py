@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpcate.schema import Schema
     from dpcate.tables import Rows
 
-__all__ = ["DRLearner"]
+__all__ = ["DRLearner", "Score"]
 
 
 class DRLearner(AdjustedLearner):
@@ -40,7 +40,7 @@ class DRLearner(AdjustedLearner):
     def _stages(self) -> tuple[Stage, ...]:
         """Return the modules of algorithm 2."""
         propensity = self._propensity()
-        score = _Score(propensity)
+        score = Score(propensity)
         return (
             *propensity.stages(),
             outcome_stage(with_treatment=True),
@@ -60,13 +60,14 @@ class DRLearner(AdjustedLearner):
         )
 
 
-class _Score:
+class Score:
     """The doubly robust score psi, row by row, and its bound."""
 
     def __init__(self, propensity: Propensity) -> None:
         self.propensity = propensity
 
     def of(self, rows: Rows, released: Released) -> NDArray[np.float64]:
+        """Return the score of each row."""
         e = self.propensity.of(rows, released)
         control = released.predict("outcome", rows, arm=0)
         treated = released.predict("outcome", rows, arm=1)

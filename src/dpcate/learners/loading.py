@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcate.errors import DocumentError
+from dpcate.learners.average import AverageEffect
 from dpcate.learners.documents import read_document, restore, saved_schema
 from dpcate.learners.dr import DRLearner
 from dpcate.learners.multistage import MultiStage
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["load"]
 
-_LEARNERS: dict[str, type[CateLearner]] = {kind.__name__: kind for kind in (DRLearner, RLearner, SLearner)}
+_LEARNERS: dict[str, type[CateLearner]] = {
+    kind.__name__: kind for kind in (AverageEffect, DRLearner, RLearner, SLearner)
+}
 
 
 def load(path: str | Path) -> CateLearner:

@@ -142,7 +142,7 @@ class _StandIn(AdditiveFunction):
 def _stand_in(stage: Stage, schema: Schema, low: float, high: float, generator: np.random.Generator) -> _StandIn:
     """Return a random function with values inside the stage's bounds."""
     columns = stage.columns(schema)
-    reach = 0.4 * (high - low) / len(columns)
+    reach = 0.4 * (high - low) / max(len(columns), 1)
     sizes = [n_codes(column) for column in columns]
     return _StandIn(
         columns=columns,

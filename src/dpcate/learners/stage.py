@@ -75,6 +75,8 @@ class Stage:
         nothing between calls. Without this promise all rows are passed over in the calling thread.
     with_treatment
         Whether the treatment is an input beside the features.
+    constant
+        Whether one number is wanted, the same for all inputs.
     kind
         ``"probability"`` asks for values in (0, 1).
     weight
@@ -96,6 +98,7 @@ class Stage:
     first_stage: tuple[str, str] | None = None
     concurrent: bool = False
     with_treatment: bool = False
+    constant: bool = False
     kind: TargetKind = "mean"
     weight: float = 1.0
     share: float = 1.0
@@ -152,6 +155,7 @@ class Stage:
             signal=self.signal,
             intercept_signal=self.intercept_signal,
             first_stage=self.first_stage,
+            constant=self.constant,
         )
 
     def check(self, rows: Rows, schema: Schema, released: Released) -> None:

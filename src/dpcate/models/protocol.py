@@ -94,6 +94,8 @@ class StageData:
         Public guess of the share of the target's variance that one feature, and the intercept, may explain.
     first_stage
         Names of the two released models whose errors enter the target as their product.
+    constant
+        Whether f is one number; models that cannot do that may return a function of the inputs.
     """
 
     columns: tuple[Feature, ...]
@@ -111,6 +113,7 @@ class StageData:
     signal: float = 0.4
     intercept_signal: float = 0.2
     first_stage: tuple[str, str] | None = None
+    constant: bool = False
 
     @classmethod
     def of_source(

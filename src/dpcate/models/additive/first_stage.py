@@ -28,6 +28,9 @@ __all__ = ["product_errors"]
 N_DRAWS = 32
 """Draws of the two errors."""
 
+_WIDER = 1.5
+"""Both errors come from shrinking the same functions, so they agree in sign more often than independent draws do."""
+
 
 def product_errors(
     data: StageData, made_up: NDArray[np.uint16], released: Mapping[str, AdditiveFunction]
@@ -48,7 +51,7 @@ def product_errors(
     draws = [_error_draws(released[name], made_up, k) for k, name in enumerate(data.first_stage)]
     if draws[0] is None or draws[1] is None:
         return None
-    product = draws[0] * draws[1]
+    product = _WIDER * draws[0] * draws[1]
     if data.residual_spread is not None:
         product *= data.residual_spread(made_up)[:, None]
     return product

@@ -92,6 +92,8 @@ class Additive:
         correlations = known_correlations(data.columns, released)
         basis = make_basis(data.columns, shares, correlations if self.pairs else None, n_features=data.n_features)
         made_up = draw_codes(basis.columns, correlations, N_MADE_UP)
+        if data.constant:
+            basis = basis.keep(basis.orders < 0)
         stage = MomentRegression(
             data=data,
             made_up=made_up,
@@ -111,7 +113,7 @@ class Additive:
     def _split(self, data: StageData, mu: float, *, n_new: int, with_target: bool) -> dict[str, float]:
         """Return the mu of each release; their squares sum to mu^2."""
         shares = {
-            "columns": self.columns_share * n_new / len(data.columns),
+            "columns": self.columns_share * n_new / max(len(data.columns), 1),
             "target": self.target_share if with_target else 0.0,
             "count": self.count_share if data.n_rows is None else 0.0,
         }

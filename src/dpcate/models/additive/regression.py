@@ -79,7 +79,7 @@ class MomentRegression:
         farthest = max(self.data.high - self.target.centre, self.target.centre - self.data.low)
         if self.data.kind == "probability":
             return farthest
-        n_terms = 1 + 6 * len(self.data.columns)
+        n_terms = 1 if self.data.constant else 1 + 6 * len(self.data.columns)
         return clip_at(self.target, mu=self.mu, n_rows=self.n_rows, n_terms=n_terms, farthest=farthest)
 
     @cached_property
@@ -174,6 +174,17 @@ class MomentRegression:
             n_rows=n_rows,
             n_weighted=n_rows * float(factor.mean()),
         )
+
+    def sampling_after(self, seen: Observation) -> float:
+        """Return the variance of what is left, from the mean square that was seen, as far as its noise allows.
+
+        Before the release it was a guess from an earlier stage's residual, which may be too small: an effect that
+        differs from person to person, or an outcome whose spread differs, add to it.
+        """
+        total = self.target.clipped_variance(self.clip)
+        seen_share = float(np.clip(seen.mean_square / total, 0.3, 3.0))
+        trust = 1.0 / (1.0 + (seen.mean_square_noise / total / 0.25) ** 2)
+        return self.sampling * (trust * seen_share + 1.0 - trust)
 
     def residual(self, seen: Observation, mean: NDArray[np.float64]) -> TargetLaw:
         """Return the law of what is left: total minus explained, trusted as far as its noise allows."""

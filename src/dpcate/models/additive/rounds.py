@@ -17,7 +17,7 @@ from dpcate.models.additive.assembly import assemble
 from dpcate.models.additive.dependence import CORRELATIONS, correlations_of
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.posterior import solve
-from dpcate.models.additive.uncertainty import POSTERIOR, posterior_document
+from dpcate.models.additive.uncertainty import POSTERIOR, constant_document, posterior_document
 from dpcate.models.stage_rows import StageRows
 
 if TYPE_CHECKING:
@@ -65,17 +65,26 @@ def fit_rounds(
         seen = now.observe(basis, np.diagonal(posterior.covariance), noise, before=rounds[0].seen)
         law = now.residual(seen, np.zeros(basis.n_terms))
         rounds.append(_Round(seen, posterior.mean))
-        posterior = _combined(rounds, posterior, now.sampling, prior)
-    doubt = posterior.doubt()
-    left_out = now.prior(everything).variances(_all_scales(everything, np.log(doubt.expected)))
+        posterior = _combined(rounds, posterior, now.sampling_after(seen), prior)
     details: dict[str, Any] = {
         RESIDUAL: law.to_dict(),
         "n_terms": basis.n_terms,
-        POSTERIOR: posterior_document(everything, kept, posterior.covariance + doubt.covariance, left_out),
+        POSTERIOR: _document(now, everything, kept, posterior),
     }
-    if not stage.data.weighted:
+    if not stage.data.weighted and not stage.data.constant:
         details[CORRELATIONS] = correlations_of(stage.data.columns, basis, rounds[0].seen.gram.matrix)
     return assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details=details)
+
+
+def _document(
+    stage: MomentRegression, everything: Basis, kept: NDArray[np.bool_], posterior: Posterior
+) -> dict[str, Any]:
+    """Return what is known of the error of the released function."""
+    if stage.data.constant:
+        return constant_document(float(posterior.covariance[0, 0]))
+    doubt = posterior.doubt()
+    left_out = stage.prior(everything).variances(_all_scales(everything, np.log(doubt.expected)))
+    return posterior_document(everything, kept, posterior.covariance + doubt.covariance, left_out)
 
 
 def _all_scales(everything: Basis, log_scales: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,149 @@
+"""The average effect by augmented inverse-propensity weighting, for everybody or for the treated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcate.errors import ParameterError
+from dpcate.learners.adjusted import AdjustedLearner
+from dpcate.learners.dr import Score
+from dpcate.learners.nuisances import outcome_stage
+from dpcate.learners.stage import Stage
+from dpcate.models import POSTERIOR, AdditiveFunction, constant_document, uncertainty_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcate.learners.cate import ModelChoice
+    from dpcate.learners.released import Released
+    from dpcate.schema import Schema
+    from dpcate.splitting import Plan
+    from dpcate.tables import Rows
+
+__all__ = ["AverageEffect"]
+
+_POPULATIONS = ("all", "treated")
+
+
+class AverageEffect(AdjustedLearner):
+    """One number: how much the treatment does on average, adjusted for who was treated.
+
+    Stages: propensity; outcome given treatment and features; the mean of the doubly robust score, which needs one of
+    the two to be right. All that the last stage estimates is one mean, so nearly nothing of the budget is spread thin:
+    where effects of single people drown in noise, their average may still be known well.
+
+    Parameters
+    ----------
+    schema, epsilon, delta, neighbours, plan, model, propensity_floor, random_state
+        See :class:`~dpcate.learners.adjusted.AdjustedLearner`.
+    population
+        ``"all"``: the average effect. ``"treated"``: the average effect on the treated.
+
+    Privacy
+    -------
+    The whole fit costs (epsilon, delta); see ``docs/privacy/overview.md``.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        neighbours: str = "replace",
+        plan: str | Plan = "shared",
+        model: ModelChoice = "additive",
+        propensity_floor: float = 0.05,
+        population: str = "all",
+        random_state: Any = None,  # noqa: ANN401 - int, Generator, noise source or None; checked in fit
+    ) -> None:
+        super().__init__(
+            schema,
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=neighbours,
+            plan=plan,
+            model=model,
+            propensity_floor=propensity_floor,
+            random_state=random_state,
+        )
+        self.population = population
+
+    def _stages(self) -> tuple[Stage, ...]:
+        """Return the three modules; the last one has no inputs, so that its model is a mean."""
+        if self.population not in _POPULATIONS:
+            raise ParameterError(f"`population` must be one of {_POPULATIONS}; got {self.population!r}.")
+        propensity = self._propensity()
+        score = Score(propensity) if self.population == "all" else TreatedScore(propensity)
+        return (
+            *propensity.stages(),
+            outcome_stage(with_treatment=True),
+            Stage(
+                name="effect",
+                target=score.of,
+                bounds=score.bounds,
+                residual_of="outcome",
+                residual_spread=score.spread,
+                first_stage=("propensity", "outcome"),
+                intercept_signal=0.5,
+                concurrent=True,
+                constant=True,
+                weight=0.6,
+                share=0.5,
+            ),
+        )
+
+    def _effect_model(self, released: Released) -> AdditiveFunction:
+        """Return the average as a function of the features that is the same for everybody."""
+        mean, outcome = released["effect"], released["outcome"]
+        known = uncertainty_of(mean)
+        value, variance = mean.intercept, None if known is None else known.average_variance
+        if self.population == "treated":
+            value, variance = self._per_treated(value, variance, released)
+        n_features = len(self.schema.features)
+        spread = self.schema.outcome.high - self.schema.outcome.low
+        return AdditiveFunction(
+            columns=self.schema.features,
+            intercept=float(np.clip(value, -spread, spread)),
+            tables=tuple(np.zeros_like(table) for table in outcome.tables[:n_features]),
+            shares=outcome.shares[:n_features],
+            guarantee_=mean.guarantee_,
+            low=-spread,
+            high=spread,
+            details={} if variance is None else {POSTERIOR: constant_document(variance)},
+        )
+
+    def _per_treated(self, value: float, variance: float | None, released: Released) -> tuple[float, float | None]:
+        """Divide the mean of the treated's score by the share of the treated, which has an error of its own."""
+        if self.schema.propensity is not None:
+            share, doubt = self.schema.propensity, 0.0
+        else:
+            propensity = released["propensity"]
+            known = uncertainty_of(propensity)
+            share = float(np.clip(propensity.intercept, self.propensity_floor, 1 - self.propensity_floor))
+            doubt = 0.0 if known is None else known.average_variance
+        ratio = value / share
+        return ratio, None if variance is None else (variance + ratio**2 * doubt) / share**2
+
+
+class TreatedScore(Score):
+    """The score whose mean is the treated's average effect times their share, row by row, and its bound."""
+
+    def of(self, rows: Rows, released: Released) -> NDArray[np.float64]:
+        """Return T (Y - mu_0) - (1 - T) (Y - mu_0) e / (1 - e)."""
+        e = self.propensity.of(rows, released)
+        left = rows.Y - released.predict("outcome", rows, arm=0)
+        return np.where(rows.T == 1, left, -left * (e / (1 - e)))
+
+    def spread(self, rows: Rows, released: Released) -> NDArray[np.float64]:
+        """Return Var(score | X) over the outcome's residual variance: e + e^2 / (1 - e)."""
+        e = self.propensity.of(rows, released)
+        return np.maximum(e / (1 - e), 4.0 * e * e)  # the weighted law wants at least what two even arms give
+
+    def bounds(self, schema: Schema, released: Released) -> tuple[float, float]:
+        """Return bounds that no row can leave."""
+        _, e_high = self.propensity.extremes(released)
+        reach = (schema.outcome.high - schema.outcome.low) * max(1.0, e_high / (1 - e_high))
+        return -reach, reach
