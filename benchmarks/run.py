@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import accuracy, ebm_vs_interpret, gotv, limit, published_check, scale, speed, tuning
+from benchmarks import accuracy, coverage, ebm_vs_interpret, gotv, limit, published_check, scale, speed, tuning
 
 QUESTIONS = {
     "accuracy": accuracy.run,
@@ -18,6 +18,7 @@ QUESTIONS = {
     "ebm_vs_interpret": ebm_vs_interpret.run,
     "published_check": published_check.run,
     "scale": scale.run,
+    "coverage": coverage.run,
 }
 
 

@@ -1,0 +1,155 @@
+"""Do the intervals hold? Coverage and width of 95 % intervals for single people and for the average effect.
+
+For people the coverage is averaged over a test sample and over runs. Setups D and E have effects that are no sums of curves; there the
+target is their best additive approximation. The average effect is that of the population; its intervals are AverageEffect's and the
+R-learner's.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.special import expit
+
+from benchmarks.report import Report, markdown_table
+from dpcate import AverageEffect, Category, Number, RLearner, Schema
+from dpcate.experiments import make_setup
+
+__all__ = ["run", "study"]
+
+SETUPS = ("A", "B", "C", "linear", "D", "E")
+SIZES = (1000, 4000, 16000)
+EPSILONS = (1.0, 4.0, 16.0)
+PLANS = ("shared", "split")
+TEST_ROWS = 2_000
+N_BINS = 16
+
+
+class Linear:
+    """A setup of our own: a linear effect, mild confounding, bell-shaped features, one of them yes or no."""
+
+    schema = Schema(
+        outcome=Number("y", -8, 8),
+        treatment=Category("t", [0, 1]),
+        features=[*(Number(f"x{j}", -4, 4) for j in range(1, 5)), Category("x5", [0, 1])],
+    )
+
+    def draw(self, n_rows: int, seed: int):
+        """Return rows with their true effects."""
+        generator = np.random.default_rng(seed)
+        X = np.column_stack([generator.normal(size=(n_rows, 4)), generator.integers(2, size=n_rows)])
+        effect = 0.8 + 0.6 * X[:, 0] - 0.4 * X[:, 1] + 0.5 * X[:, 4]
+        e = expit(0.5 * X[:, 2] - 0.3 * X[:, 0])
+        T = (generator.uniform(size=n_rows) < e).astype(int)
+        Y = X[:, 2] + 0.5 * np.abs(X[:, 3]) + T * effect + generator.normal(size=n_rows)
+        return Drawn(X, T, Y, effect)
+
+
+class Drawn:
+    """Rows of :class:`Linear`."""
+
+    def __init__(self, X, T, Y, effect) -> None:
+        self.X, self.T, self.Y, self.effect = X, T, Y, effect
+
+
+def make(name: str):
+    return Linear() if name == "linear" else make_setup(name)
+
+
+def run(*, quick: bool = False) -> Report:
+    cells = study(sizes=(4000,), epsilons=(4.0,), runs=6) if quick else study(sizes=SIZES, epsilons=EPSILONS, runs=100)
+    return Report("coverage", render(cells), {"cells": cells})
+
+
+def study(*, sizes, epsilons, runs: int, setups=SETUPS, plans=PLANS, n_jobs: int = 2) -> list[dict]:
+    """Return one record per plan, setup, size and epsilon."""
+    targets = {name: additive_target(name) for name in setups}
+    jobs = list(product(plans, setups, sizes, epsilons))
+    tasks = [(*job, seed) for job in jobs for seed in range(runs)]
+    found = Parallel(n_jobs=n_jobs, batch_size=8)(delayed(one_run)(*task, targets[task[1]]) for task in tasks)
+    records = []
+    for k, (plan, setup, n, epsilon) in enumerate(jobs):
+        mine = found[k * runs : (k + 1) * runs]
+        means = {key: float(np.mean([each[key] for each in mine])) for key in mine[0]}
+        spread = float(np.std([each["people"] for each in mine], ddof=1) / np.sqrt(runs))
+        records.append(
+            {"plan": plan, "setup": setup, "n": n, "epsilon": epsilon, "runs": runs, **means, "people_se": spread}
+        )
+    return records
+
+
+def one_run(plan: str, setup: str, n: int, epsilon: float, seed: int, target) -> dict:
+    """Return whether the intervals of one fit hold, and how wide they are."""
+    source = make(setup)
+    rows, test = source.draw(n, seed), source.draw(TEST_ROWS, 10**6 + seed)
+    truth, average = target(test), target.average
+    options = {"epsilon": epsilon, "plan": plan, "random_state": seed}
+    learner = RLearner(source.schema, **options).fit(rows.Y, rows.T, X=rows.X)
+    low, high = learner.effect_interval(test.X)
+    r_low, r_high = learner.ate_interval()
+    a_low, a_high = AverageEffect(source.schema, **options).fit(rows.Y, rows.T, X=rows.X).ate_interval()
+    return {
+        "people": float(np.mean((low <= truth) & (truth <= high))),
+        "people_width": float(np.mean(high - low)),
+        "aipw": float(a_low <= average <= a_high),
+        "aipw_width": a_high - a_low,
+        "r": float(r_low <= average <= r_high),
+        "r_width": r_high - r_low,
+    }
+
+
+class additive_target:  # noqa: N801 - called like a function
+    """The effect, or for D and E its best additive approximation (least squares on bins of each feature)."""
+
+    def __init__(self, name: str) -> None:
+        sample = make(name).draw(200_000, 7)
+        self.average, self.additive = float(sample.effect.mean()), name not in ("D", "E")
+        if not self.additive:
+            self.cuts = [np.quantile(column, np.arange(1, N_BINS) / N_BINS) for column in sample.X.T]
+            self.weights = np.linalg.lstsq(self._bins(sample.X), sample.effect, rcond=None)[0]
+
+    def _bins(self, X: np.ndarray) -> np.ndarray:
+        """Return a straight line and steps per feature."""
+        steps = [
+            np.searchsorted(cut, column)[:, None] == np.arange(N_BINS)
+            for cut, column in zip(self.cuts, X.T, strict=True)
+        ]
+        return np.column_stack([np.ones(len(X)), X, *steps]).astype(float)
+
+    def __call__(self, sample) -> np.ndarray:
+        return sample.effect if self.additive else self._bins(sample.X) @ self.weights
+
+
+def render(cells: list[dict]) -> str:
+    pages = []
+    for plan in dict.fromkeys(cell["plan"] for cell in cells):
+        lines = [
+            [
+                cell["setup"],
+                f"{cell['n']:,}",
+                f"{cell['epsilon']:g}",
+                f"{100 * cell['people']:.1f} ± {200 * cell['people_se']:.1f}",
+                f"{cell['people_width']:.2f}",
+                f"{100 * cell['aipw']:.0f}",
+                f"{cell['aipw_width']:.3f}",
+                f"{100 * cell['r']:.0f}",
+                f"{cell['r_width']:.3f}",
+            ]
+            for cell in cells
+            if cell["plan"] == plan
+        ]
+        header = ["setup", "rows", "epsilon", "people, %", "width", "AIPW, %", "width", "R's average, %", "width"]
+        pages.append(f"## Plan {plan}\n{markdown_table(header, lines)}")
+    inside = [cell for cell in cells if cell["setup"] in ("A", "B", "C", "linear")]
+    good = sum(0.93 <= cell["people"] <= 0.99 for cell in inside)
+    low = sum(cell["people"] < 0.93 for cell in inside)
+    average = sum(0.93 <= cell["aipw"] <= 0.98 for cell in cells)
+    return f"""# Coverage of 95 % intervals
+
+Coverage in percent over {cells[0]["runs"]} runs per cell (± two standard errors), and mean width. Of {len(inside)} cells on A, B, C and the linear setup, {good}
+have between 93 % and 99 % of people covered, {low} have fewer and {len(inside) - good - low} more. AverageEffect's interval covers between 93 % and 98 % in {average} of
+{len(cells)} cells.
+
+{chr(10).join(pages)}"""
