@@ -11,7 +11,8 @@ names, shapes, dtypes and the caller's own parameters are all that an error may 
     │   └── BoundsMissingError                a number came without public bounds
     ├── TableError          (ValueError)      the table does not carry the columns that the schema names
     ├── TransformationError (ValueError)      a stage's transformation is not row by row, or has the wrong shape
-    ├── BudgetError         (RuntimeError)    the run would cost more privacy than was asked for
+    ├── BudgetError         (RuntimeError)    the run would cost more privacy than was asked for, or than is left
+    ├── LedgerError         (RuntimeError)    a ledger cannot be used, does not know the data set, or was tampered with
     ├── NotFittedError      (AttributeError)  a result was asked for before ``fit``
     ├── NotAvailableError   (NotImplementedError)  this model or extra does not offer what was asked for
     └── DocumentError       (ValueError)      a saved file is not one of ours, or is damaged
@@ -24,6 +25,7 @@ __all__ = [
     "BudgetError",
     "DocumentError",
     "DpcateError",
+    "LedgerError",
     "NotAvailableError",
     "NotFittedError",
     "ParameterError",
@@ -72,7 +74,11 @@ class TransformationError(DpcateError, ValueError):
 
 
 class BudgetError(DpcateError, RuntimeError):
-    """The run would cost more privacy than was asked for."""
+    """The run would cost more privacy than was asked for, or than the data set has left."""
+
+
+class LedgerError(DpcateError, RuntimeError):
+    """A ledger cannot be read or written, does not know the data set, or was tampered with."""
 
 
 class NotFittedError(DpcateError, AttributeError):

@@ -1,4 +1,4 @@
-"""``dpcate demo``: a private effect on a real trial, from nothing to numbers.
+"""``dpcate demo``: a data owner's day on a real trial, from nothing to a report.
 
 The trial is Thornton (2008): people in rural Malawi were offered money for collecting the result of an HIV test. The
 data come with the PyPI package ``causaldata``. The schema below is written from the trial's description, as a data
@@ -7,19 +7,20 @@ owner would: no bound and no level is read from the table.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import shlex
+from pathlib import Path
+from typing import Any
 
 import click
-import numpy as np
-from rich.console import Console
-from rich.table import Table
 
+from dpcate.cli.card import card
+from dpcate.cli.effect import effect
+from dpcate.cli.fit import fit
+from dpcate.cli.ledger import ledger
+from dpcate.cli.writing import check_new
 from dpcate.errors import NotAvailableError
-from dpcate.learners import RLearner
+from dpcate.learners.options import check_budget
 from dpcate.schema import Category, Number, Schema
-
-if TYPE_CHECKING:
-    from dpcate.models import Shape
 
 __all__ = ["demo"]
 
@@ -28,8 +29,12 @@ SCHEMA = Schema(
     treatment=Category("any", [0, 1]),
     features=[Number("age", 15, 90), Number("distvct", 0, 6), Category("hiv2004", [0, 1])],
 )
-LABELS = {"age": "age in years", "distvct": "distance to the centre in km", "hiv2004": "HIV positive in 2004"}
-POINTS = {"age": (20.0, 35.0, 50.0, 65.0), "distvct": (0.5, 2.0, 3.5, 5.0)}
+PEOPLE = "age,distvct,hiv2004\n20,0.5,0\n35,2,0\n50,3.5,0\n65,5,1\n"
+TITLE = "Does an offer of money make people collect their HIV test result?"
+BUDGET = 3.0
+"""How many times the fit's epsilon the demonstration's ledger allows."""
+
+_COMMANDS = {"ledger": ledger, "fit": fit, "effect": effect, "card": card}
 
 
 def load_trial() -> Any:  # noqa: ANN401 - a pandas frame; pandas is not a dependency
@@ -42,31 +47,60 @@ def load_trial() -> Any:  # noqa: ANN401 - a pandas frame; pandas is not a depen
 
 
 @click.command()
-@click.option("--epsilon", default=1.0, show_default=True, help="Privacy budget of the whole fit.")
+@click.option("--epsilon", default=1.0, show_default=True, help="Privacy budget of the fit.")
 @click.option("--delta", default=1e-5, show_default=True, help="Probability with which epsilon may fail.")
-def demo(epsilon: float, delta: float) -> None:
-    """Fit a private effect on a real trial and print it with its guarantee.
+@click.option("--out", metavar="FOLDER", help="The new folder. [default: demo, or demo-2 and so on]")
+def demo(epsilon: float, delta: float, out: str | None) -> None:
+    """Go from nothing to a report on a real trial, in seconds.
 
-    The trial: did an offer of money make people collect their HIV test result (Thornton 2008, rural Malawi)?
+    The trial: did an offer of money make people collect their HIV test result (Thornton 2008, rural Malawi)? The
+    commands that a data owner would type are printed and run.
     """
-    console = Console()
-    console.print("[bold]Thornton (2008)[/bold]: does an offer of money make people collect their HIV test result?")
-    console.print(
-        "One row per person. Public: the schema (bounds and levels), the number of rows. Private: every value.\n"
-    )
-    learner = RLearner(SCHEMA, epsilon=epsilon, delta=delta).fit_table(load_trial())
-    console.print(f"Guarantee: {learner.guarantee_}")
-    console.print(f"Average effect of the offer: [bold]{100 * learner.ate():+.1f}[/bold] percentage points\n")
-    console.print(_effects(learner.shapes(), learner.ate()))
-    console.print("Every number above is a differentially private release: run it again and the noise will differ.")
+    check_budget(epsilon, delta)
+    trial = load_trial()
+    folder = _free_folder() if out is None else check_new(out, "The folder")
+    folder.mkdir()
+    click.echo(f"{TITLE} (Thornton 2008, rural Malawi)")
+    click.echo("Public: the schema (bounds and levels) and the number of rows. Private: every value.\n")
+    _put(folder / "trial.csv", trial.to_csv(index=False), "one row per person")
+    SCHEMA.dump(folder / "schema.toml")
+    click.echo(f"Wrote {folder / 'schema.toml'}: public facts, from the trial's description")
+    _put(folder / "people.csv", PEOPLE, "four people to predict for")
+    for line in _lines(folder, epsilon, delta):
+        _run(line)
+    click.echo(f"\nRead the report in a browser: {folder / 'release' / 'report.html'}")
 
 
-def _effects(shapes: dict[str, Shape], average: float) -> Table:
-    table = Table(title="Effect for people who are average but for one feature, percentage points")
-    for heading in ("feature", "value", "effect"):
-        table.add_column(heading, justify="left" if heading == "feature" else "right")
-    for name, shape in shapes.items():
-        for value in POINTS.get(name, shape.grid):
-            at = int(np.argmin(np.abs(np.asarray(shape.grid, dtype=float) - float(value))))
-            table.add_row(LABELS[name], f"{value:g}", f"{100 * (average + shape.effect[at]):+.1f}")
-    return table
+def _lines(folder: Path, epsilon: float, delta: float) -> list[list[str]]:
+    """Return the commands of the day."""
+    ledger_file, release = str(folder / "ledger.sqlite"), str(folder / "release")
+    budget = ["--epsilon", f"{epsilon:g}", "--delta", f"{delta:g}"]
+    whole = ["--epsilon", f"{BUDGET * epsilon:g}", "--delta", f"{delta:g}"]
+    table = [str(folder / "trial.csv"), "--schema", str(folder / "schema.toml")]
+    entered = ["--ledger", ledger_file, "--dataset", "trial"]
+    return [
+        ["ledger", "create", ledger_file, "trial", *whole],
+        ["fit", *table, *budget, *entered, "--title", TITLE, "--out", release],
+        ["effect", release, str(folder / "people.csv")],
+        ["card", release],
+        ["ledger", "show", ledger_file],
+    ]
+
+
+def _run(line: list[str]) -> None:
+    name, *arguments = line
+    click.echo(f"\n$ dpcate {shlex.join(line)}")
+    _COMMANDS[name].main(arguments, prog_name=f"dpcate {name}", standalone_mode=False)
+
+
+def _put(path: Path, text: str, what: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    click.echo(f"Wrote {path}: {what}")
+
+
+def _free_folder() -> Path:
+    folder, number = Path("demo"), 1
+    while folder.exists():
+        number += 1
+        folder = Path(f"demo-{number}")
+    return folder

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpcate.accounting import check_neighbours
 from dpcate.errors import NotAvailableError, NotFittedError, TableError
+from dpcate.learners.bands import simultaneous_shapes
 from dpcate.learners.documents import save_learner
+from dpcate.learners.inference import Inferences
 from dpcate.learners.intervals import average_limits, banded_shapes, effect_limits
 from dpcate.learners.options import check_budget, check_schema, make_plan
 from dpcate.learners.parameters import Parameters
+from dpcate.learners.policy import make_policy
 from dpcate.learners.released import Released
 from dpcate.learners.run import Run
 from dpcate.mechanisms import NoiseSource, make_noise
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcate.accounting import Guarantee
+    from dpcate.learners.policy import Policy
     from dpcate.learners.stage import Stage
     from dpcate.models import Shape, Uncertainty
     from dpcate.schema import Schema
@@ -40,7 +44,7 @@ ModelChoice = str | BaseLearner
 _NOT_SAVED = ("schema", "stages", "random_state")
 
 
-class CateLearner(Parameters):
+class CateLearner(Inferences, Parameters):
     """Base of the effect learners.
 
     Parameters
@@ -233,7 +237,7 @@ class CateLearner(Parameters):
         codes = None if X is None else encode_features(X, self.schema_)
         return average_limits(model, self._uncertainty(), codes, self.schema_, alpha)
 
-    def shapes(self, model: str = "effect", *, alpha: float = 0.05) -> dict[str, Shape]:
+    def shapes(self, model: str = "effect", *, alpha: float = 0.05, simultaneous: bool = False) -> dict[str, Shape]:
         """Return how each feature moves a released model (the effect unless another stage is named).
 
         Parameters
@@ -242,9 +246,26 @@ class CateLearner(Parameters):
             Name of the stage.
         alpha
             Level of the bands, where the model knows its own error.
+        simultaneous
+            Whether a band is to hold at all points of its curve at once, or at each point by itself.
         """
         function = self._fitted(model)
-        return banded_shapes(function, uncertainty_of(function), alpha)
+        banded = simultaneous_shapes if simultaneous else banded_shapes
+        return banded(function, uncertainty_of(function), alpha)
+
+    def policy(self, cost: float = 0.0, *, depth: int | None = 2) -> Policy:
+        """Return whom to treat when a treatment costs ``cost``, in units of the outcome.
+
+        Parameters
+        ----------
+        cost
+            What one treatment has to win to be worth it.
+        depth
+            The best tree with this many questions (0, 1 or 2) on the way to a leaf; None treats whoever has an
+            effect above the cost. How sure the gain is: ``docs/statistics/policy.md``.
+        """
+        self._fitted("effect")
+        return make_policy(self.schema_, self.models_, cost=cost, depth=depth)
 
     def _uncertainty(self) -> Uncertainty:
         """Return the error of the effect, or say that the model does not know it."""

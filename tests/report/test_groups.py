@@ -1,0 +1,69 @@
+"""The groups with the largest and the smallest effect, against a search over everything."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from tests.report.conftest import rows, study
+
+from dpcate import RLearner, SLearner
+from dpcate.models import uncertainty_of
+from dpcate.report.groups import find_groups, typical_codes
+from dpcate.schema import Category, Number
+
+
+def test_the_groups_are_the_extremes_over_typical_people(fitted):
+    model = fitted.models_["effect"]
+    pools = [
+        typical_codes(column, share)[:: 1 if len(share) < 20 else 24]
+        for column, share in zip(model.columns, model.shares, strict=True)
+    ]
+    effects = model.predict(np.array(list(product(*pools)), dtype=np.uint16))
+    found = find_groups(fitted)
+    assert found.most.effect >= effects.max() - 1e-12
+    assert found.least.effect <= effects.min() + 1e-12
+    assert found.most.effect <= effects.max() + 0.2 * (effects.max() - effects.min())
+
+
+def test_groups_have_the_librarys_effect_and_interval(fitted):
+    found = find_groups(fitted)
+    for group in (found.most, found.least):
+        low, high = group.limits
+        assert low < group.effect < high
+    assert found.difference == pytest.approx(found.most.effect - found.least.effect)
+    low, high = found.limits
+    assert (low + high) / 2 == pytest.approx(found.difference)
+
+
+def test_the_interval_of_the_difference_knows_that_both_groups_share_an_error(fitted):
+    """The intercept's error is in both effects and cancels; adding the two variances would count it twice."""
+    found = find_groups(fitted)
+    reach = (found.limits[1] - found.limits[0]) / 2
+    apart = sum(((group.limits[1] - group.limits[0]) / 2) ** 2 for group in (found.most, found.least)) ** 0.5
+    assert 0 < reach != pytest.approx(apart, rel=1e-3)
+    assert uncertainty_of(fitted.models_["effect"]).average_variance > 0
+
+
+def test_nobody_is_singled_out_where_the_effect_is_constant():
+    assert find_groups(SLearner(study(), epsilon=4.0).fit_table(rows(500))) is None
+
+
+def test_without_a_known_error_there_are_no_intervals(seeded):
+    found = find_groups(seeded)
+    assert found.limits is found.most.limits is found.least.limits is None
+
+
+def test_typical_is_the_middle_of_a_number_and_the_common_levels():
+    share = np.full(1025, 1 / 1024)
+    share[0] = 0.0
+    codes = typical_codes(Number("x", 0, 1), share)
+    assert 1024 * 0.05 - 1 <= codes[0] <= 1024 * 0.05 + 1
+    assert 1024 * 0.95 - 1 <= codes[-1] <= 1024 * 0.95 + 2
+    assert typical_codes(Category("c", ["a", "b", "c"]), np.array([0.3, 0.3, 0.005, 0.395])).tolist() == [1, 3]
+
+
+def test_shares_that_are_all_noise_do_not_stop_the_report():
+    assert len(typical_codes(Category("c", ["a", "b"]), np.array([1.0, 0.0, 0.0]))) == 2
+    assert len(typical_codes(Number("x", 0, 1), np.zeros(1025))) == 1024
+    tiny = RLearner(study(), epsilon=0.2).fit_table({name: values[:3] for name, values in rows(10).items()})
+    assert find_groups(tiny) is None or find_groups(tiny).difference >= 0
