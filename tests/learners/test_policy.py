@@ -97,7 +97,7 @@ def test_a_tree_finds_the_rule_that_made_the_effect():
 def test_more_questions_never_win_less_and_the_threshold_wins_most():
     gains = [policy(depth=depth).expected_gain for depth in (0, 1, 2, None)]
     assert gains == sorted(gains)
-    assert gains[1] < gains[2] < gains[3]
+    assert gains[0] < gains[1] < gains[2]
 
 
 def test_a_missing_value_follows_the_words_of_the_rule():
@@ -129,7 +129,7 @@ def test_limits_of_a_chosen_rule_hold_where_those_of_a_fixed_rule_fail():
     sd, hits = 0.1, {True: [], False: []}
     template = policy(depth=None, variance=sd**2)
     columns = template.known.basis.columns
-    for _ in range(60):
+    for _ in range(40):
         draw = rng.normal(0, sd, 9)
         tables = (draw[1:7] @ columns[0].values, draw[7:] @ columns[1].values)
         noisy = released(slope=0.0, variance=sd**2, intercept=draw[0])

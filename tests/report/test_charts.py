@@ -35,8 +35,14 @@ def test_every_picture_is_valid(charts):
         assert names == set(spec["datasets"])
 
 
-def test_names_and_levels_enter_as_titles_and_data_only(charts):
-    found = [path for spec in charts.values() for path, text in texts_by_place(spec) if text in (HOSTILE, *BAD_LEVELS)]
+def test_names_and_levels_enter_as_titles_and_data_only(charts, fitted):
+    number = shape_chart(Number(HOSTILE, 0, 1), fitted.shapes()["age"], axis="a", domain=(-1, 1))
+    found = [
+        path
+        for spec in (*charts.values(), number)
+        for path, text in texts_by_place(spec)
+        if text in (HOSTILE, *BAD_LEVELS)
+    ]
     assert found
     assert {path[-1] for path in found} == {"title", "level"}
 

@@ -143,21 +143,22 @@ def search_tree(
     depth
         0, 1 or 2 questions on the way to a leaf.
     """
-    least = _WORTH_A_SPLIT * len(gains) * max(float(np.abs(gains).max(initial=0.0)), 1e-300)
     if depth == 0 or not splits:
         return (Leaf((), bool(gains.sum() > 0)),)
     answers = np.column_stack([split.of(codes) for split in splits]).astype(np.float64)
     won = gains @ answers
     both = answers.T @ (answers * gains[:, None])
-    left = _Branches(won, both, deep=depth > 1)
-    right = _Branches(gains.sum() - won, won[None, :] - both, deep=depth > 1)
-    best = int(np.argmax(left.value + right.value))
-    if left.value[best] + right.value[best] <= max(float(gains.sum()), 0.0) + least:
-        return (Leaf((), bool(gains.sum() > 0)),)
-    leaves = []
-    for branch, answer in ((left, True), (right, False)):
-        leaves += branch.leaves(splits, best, answer, least)
-    return tuple(leaves)
+    least = _WORTH_A_SPLIT * len(gains) * float(np.abs(gains).max(initial=0.0))
+    kept, best_value = (Leaf((), bool(gains.sum() > 0)),), max(float(gains.sum()), 0.0)
+    for deep in (False, True)[:depth]:  # a deeper tree must win more than the best shallower one
+        left = _Branches(won, both, deep=deep)
+        right = _Branches(gains.sum() - won, won[None, :] - both, deep=deep)
+        best = int(np.argmax(left.value + right.value))
+        value = float(left.value[best] + right.value[best])
+        if value > best_value + least:
+            sides = left.leaves(splits, best, True, least), right.leaves(splits, best, False, least)
+            kept, best_value = (*sides[0], *sides[1]), value
+    return kept
 
 
 class _Branches:

@@ -47,7 +47,7 @@ def shape_chart(column: Feature, shape: Shape, *, axis: str, domain: tuple[float
         Ends of that axis; the same for all features of a model, so that their pictures can be compared.
     """
     scale = alt.Scale(domain=list(domain), nice=False, zero=False)
-    return _curve(column, shape, axis, scale) if isinstance(column, Number) else _dots(column.name, shape, axis, scale)
+    return _curve(column, shape, axis, scale) if isinstance(column, Number) else _dots(shape, axis, scale)
 
 
 def shared_domain(columns: Sequence[Feature], shapes: Sequence[Shape]) -> tuple[float, float]:
@@ -97,7 +97,7 @@ def _points(column: Number, shape: Shape) -> list[dict[str, float]]:
     return points
 
 
-def _dots(name: str, shape: Shape, axis: str, scale: alt.Scale) -> dict[str, Any]:
+def _dots(shape: Shape, axis: str, scale: alt.Scale) -> dict[str, Any]:
     common = sorted(np.argsort(-shape.share, kind="stable")[:MOST_LEVELS].tolist())
     rows = []
     for k in common:
@@ -105,7 +105,7 @@ def _dots(name: str, shape: Shape, axis: str, scale: alt.Scale) -> dict[str, Any
         if shape.lower is not None and shape.upper is not None:
             row.update(lower=_short(shape.lower[k]), upper=_short(shape.upper[k]))
         rows.append(row)
-    levels = alt.Y("level:N", title=name, sort=None, axis=alt.Axis(labelLimit=140))
+    levels = alt.Y("level:N", title=None, sort=None, axis=alt.Axis(labelLimit=140))
     layers: list[Any] = [_of("origin").mark_rule(color=_GREY, strokeDash=[4, 3]).encode(x="zero:Q")]
     if shape.lower is not None:
         bar = _of("terms").mark_rule(color=_BAND, strokeWidth=7, clip=True)

@@ -1,0 +1,197 @@
+"""Made-up studies that look like a schema: features, propensity, outcome and effect drawn from assumptions alone.
+
+Nothing here has an argument through which a table could be passed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit, ndtr
+
+from dpcate.errors import ParameterError
+from dpcate.schema import Number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcate.schema import Feature, Schema
+
+__all__ = ["FEATURES", "Assumptions", "Study", "World"]
+
+FEATURES = ("bell", "uniform")
+
+_OUTCOME_SD, _EFFECT_SD = 0.2, 0.05
+"""Default standard deviations of outcome and effect, as shares of the outcome's range."""
+
+_NOISE_SHARE = 0.5
+"""Default share of the outcome's variance that no feature explains."""
+
+_BELL_WIDTH = 4.0
+"""A bell-shaped feature reaches its bounds at this many standard deviations."""
+
+_PROPENSITY_SD = 1.0
+"""Spread of the assumed propensity's logit."""
+
+_FEW = 5
+"""Features that carry the baseline, the propensity or the effect."""
+
+_TOGETHER = 0.15
+"""Share of a function's variance that is not a sum over features."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumptions:
+    """What the planner takes for granted about a table that it does not read.
+
+    Parameters
+    ----------
+    effect_sd
+        Standard deviation of the effect over people.
+    noise_sd
+        Standard deviation of the outcome given features and treatment.
+    baseline_sd
+        Standard deviation, over people, of the outcome that the features predict without treatment.
+    average_effect
+        Mean of the effect.
+    features
+        ``"bell"``: numbers are bell-shaped and reach their bounds at four standard deviations. ``"uniform"``.
+    """
+
+    effect_sd: float
+    noise_sd: float
+    baseline_sd: float
+    average_effect: float
+    features: str
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        *,
+        effect_sd: float | None = None,
+        noise_sd: float | None = None,
+        baseline_sd: float | None = None,
+        average_effect: float | None = None,
+        features: str = "bell",
+    ) -> Assumptions:
+        """Return what is given, and shares of the outcome's range for the rest."""
+        width = schema.outcome.high - schema.outcome.low
+        effect = _EFFECT_SD * width if effect_sd is None else _number("effect_sd", effect_sd)
+        variance = (_OUTCOME_SD * width) ** 2
+        noise = math.sqrt(_NOISE_SHARE * variance) if noise_sd is None else _number("noise_sd", noise_sd, least=1e-12)
+        base = math.sqrt((1 - _NOISE_SHARE) * variance) if baseline_sd is None else _number("baseline_sd", baseline_sd)
+        mean = effect if average_effect is None else _number("average_effect", average_effect, least=-math.inf)
+        if features not in FEATURES:
+            raise ParameterError(f"`features` must be one of {FEATURES}; got {features!r}.")
+        return cls(effect_sd=effect, noise_sd=noise, baseline_sd=base, average_effect=mean, features=features)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Study:
+    """A made-up table, and what only a simulation knows: the effect of every row."""
+
+    X: NDArray[Any]
+    T: NDArray[np.int64]
+    Y: NDArray[np.float64]
+    effect: NDArray[np.float64]
+
+
+class World:
+    """One law of a study, drawn at random among those that the assumptions allow.
+
+    Parameters
+    ----------
+    schema, assumed
+        Public facts and assumptions.
+    generator
+        Public numbers.
+    """
+
+    def __init__(self, schema: Schema, assumed: Assumptions, generator: np.random.Generator) -> None:
+        self.schema, self.assumed, self.generator = schema, assumed, generator
+        scores = self._scores(_MANY)[0]
+        self.baseline, self.propensity, self.effect = (_Surface.drawn(scores, generator) for _ in range(3))
+
+    def draw(self, n_rows: int) -> Study:
+        """Return a table with ``n_rows`` people."""
+        schema, assumed = self.schema, self.assumed
+        scores, X = self._scores(n_rows)
+        effect = assumed.average_effect + assumed.effect_sd * self.effect.of(scores)
+        if schema.propensity is None:
+            propensity = np.clip(expit(_PROPENSITY_SD * self.propensity.of(scores)), 0.05, 0.95)
+        else:
+            propensity = np.full(n_rows, schema.propensity)
+        T = (self.generator.uniform(size=n_rows) < propensity).astype(np.int64)
+        middle = (schema.outcome.low + schema.outcome.high) / 2
+        noise = self.generator.normal(0.0, assumed.noise_sd, n_rows)
+        Y = middle + assumed.baseline_sd * self.baseline.of(scores) + (T - 0.5) * effect + noise
+        arms = np.array(schema.treatment.levels, dtype=object)
+        return Study(X, arms[T], Y, effect)
+
+    def _scores(self, n_rows: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Return each feature twice: on a common scale, and as the schema's values."""
+        normals = self.generator.standard_normal((n_rows, len(self.schema.features)))
+        X = np.empty(normals.shape, dtype=object)
+        scores = np.empty_like(normals)
+        for j, feature in enumerate(self.schema.features):
+            scores[:, j], X[:, j] = self._column(feature, normals[:, j])
+        return scores, X
+
+    def _column(self, feature: Feature, normals: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        if not isinstance(feature, Number):
+            places = np.minimum((ndtr(normals) * len(feature.levels)).astype(np.int64), len(feature.levels) - 1)
+            spread = max(math.sqrt((len(feature.levels) ** 2 - 1) / 12), 0.5)
+            return (places - (len(feature.levels) - 1) / 2) / spread, np.array(feature.levels, dtype=object)[places]
+        if self.assumed.features == "uniform":
+            shares = ndtr(normals)
+            return (shares - 0.5) * math.sqrt(12), feature.low + shares * (feature.high - feature.low)
+        inside = np.clip(normals, -_BELL_WIDTH, _BELL_WIDTH)
+        return inside, feature.low + (inside / (2 * _BELL_WIDTH) + 0.5) * (feature.high - feature.low)
+
+
+_MANY = 4000
+"""People on whom a function's spread is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Surface:
+    """A function of the features with mean zero and variance one: bent curves of a few, and a product."""
+
+    slopes: NDArray[np.float64]
+    bends: NDArray[np.float64]
+    pair: tuple[int, int]
+    mean: float = 0.0
+    spread: float = 1.0
+
+    @classmethod
+    def drawn(cls, scores: NDArray[np.float64], generator: np.random.Generator) -> _Surface:
+        """Return a random function, standardised on ``scores``."""
+        n_features = scores.shape[1]
+        used = generator.permutation(n_features)[:_FEW]
+        slopes, bends = np.zeros(n_features), np.zeros(n_features)
+        slopes[used] = generator.standard_normal(len(used))
+        bends[used] = 0.3 * generator.standard_normal(len(used))
+        pair = (int(used[0]), int(used[min(1, len(used) - 1)]))
+        raw = cls(slopes, bends, pair)
+        values = raw.of(scores)
+        return cls(slopes, bends, pair, float(values.mean()), float(values.std()) or 1.0)
+
+    def of(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the function's value for each row."""
+        size = float(np.sqrt((self.slopes**2).sum() + 2 * (self.bends**2).sum()))
+        total = scores @ self.slopes + (scores**2 - 1.0) @ self.bends
+        if self.pair[0] != self.pair[1]:
+            weight = size * math.sqrt(_TOGETHER / (1 - _TOGETHER))
+            total = total + weight * scores[:, self.pair[0]] * scores[:, self.pair[1]]
+        values: NDArray[np.float64] = (total - self.mean) / self.spread
+        return values
+
+
+def _number(name: str, value: float, *, least: float = 0.0) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not (math.isfinite(value) and value >= least):
+        raise ParameterError(f"`{name}` must be a finite number, zero or more; got {value!r}.")
+    return float(value)

@@ -1,0 +1,146 @@
+"""The released error of a released function: what is saved comes back, and variances are what the covariance says."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dpcate import Category, Number
+from dpcate.accounting import Gaussian, Guarantee
+from dpcate.models import POSTERIOR, AdditiveFunction, constant_document, uncertainty_of
+from dpcate.models.additive.basis import make_basis
+from dpcate.models.additive.uncertainty import posterior_document
+from dpcate.tables import n_codes
+
+COLUMNS = (Number("age", 18, 105), Category("sex", ["female", "male"]), Category("town", ["a", "b", "c"]))
+CORRELATION = 0.3
+
+
+def make_shares():
+    generator = np.random.default_rng(1)
+    shares = [generator.uniform(0.5, 1.5, n_codes(column)) for column in COLUMNS]
+    shares[0][0] = shares[1][0] = 0.0  # nobody is missing, so both have one leading function and form a product
+    return [share / share.sum() for share in shares]
+
+
+def make_everything():
+    correlations = np.eye(3)
+    correlations[0, 1] = correlations[1, 0] = CORRELATION
+    return make_basis(COLUMNS, make_shares(), correlations, n_features=3)
+
+
+def make_known(*, left_out=0.2):
+    """A function with an error: two of its functions were left out. Returns it with the covariance of the others."""
+    everything = make_everything()
+    kept = np.ones(everything.n_terms, dtype=bool)
+    kept[[3, 5]] = False
+    root = np.random.default_rng(2).normal(size=(kept.sum(), kept.sum()))
+    covariance = root @ root.T / 10
+    document = posterior_document(everything, kept, covariance, np.full(everything.n_terms, left_out))
+    function = AdditiveFunction(
+        columns=COLUMNS,
+        intercept=0.5,
+        tables=tuple(np.zeros(n_codes(column)) for column in COLUMNS),
+        shares=tuple(make_shares()),
+        guarantee_=Guarantee(Gaussian(1.0), "replace"),
+        details={POSTERIOR: document},
+    )
+    return function, kept, covariance
+
+
+def make_codes(n=40):
+    generator = np.random.default_rng(3)
+    return np.column_stack([generator.integers(0, n_codes(column), n) for column in COLUMNS]).astype(np.uint16)
+
+
+def by_hand(codes):
+    """The functions' values of one row, looked up one by one."""
+    everything = make_everything()
+    values = [1.0]
+    for column, code in zip(everything.columns, codes, strict=True):
+        values += [function[code] for function in column.values]
+    for (first, second), mean in zip(everything.pairs, everything.product_means, strict=True):
+        left, right = everything.columns[first], everything.columns[second]
+        values.append(left.leading[codes[first]] * right.leading[codes[second]] - mean)
+    return np.array(values)
+
+
+def test_the_example_has_a_product_and_functions_of_every_column():
+    everything = make_everything()
+    assert everything.pairs == ((0, 1),)
+    assert everything.product_means == pytest.approx([CORRELATION])
+    assert all(len(column.values) > 0 for column in everything.columns)
+
+
+def test_a_saved_error_comes_back_as_it_was():
+    function, kept, covariance = make_known()
+    known = uncertainty_of(AdditiveFunction.from_dict(json.loads(json.dumps(function.to_dict()))))
+    np.testing.assert_array_equal(known.covariance[np.ix_(kept, kept)], covariance)
+    assert known.covariance[~kept][:, ~kept] == pytest.approx(0.2 * np.eye(2), abs=0)
+    assert not known.covariance[np.ix_(kept, ~kept)].any()
+    np.testing.assert_array_equal(known.basis.product_means, [CORRELATION])
+    np.testing.assert_array_equal(known.variance(make_codes()), uncertainty_of(function).variance(make_codes()))
+
+
+def test_the_variance_at_a_row_is_the_quadratic_form_of_its_functions():
+    known, codes = uncertainty_of(make_known()[0]), make_codes()
+    expected = [by_hand(row) @ known.covariance @ by_hand(row) for row in codes]
+    assert known.variance(codes) == pytest.approx(expected, rel=1e-10)
+
+
+def test_the_variance_of_a_mean_counts_what_rows_share():
+    known, codes = uncertainty_of(make_known()[0]), make_codes()
+    mean = np.mean([by_hand(row) for row in codes], axis=0)
+    assert known.variance_of_mean(codes) == pytest.approx(mean @ known.covariance @ mean, rel=1e-10)
+    assert known.variance_of_mean(codes) < known.variance(codes).mean()
+
+
+def test_many_rows_are_taken_in_batches_with_the_same_answer(monkeypatch):
+    known, codes = uncertainty_of(make_known()[0]), make_codes()
+    at_once = known.variance(codes), known.variance_of_mean(codes)
+    monkeypatch.setattr("dpcate.models.additive.uncertainty._BATCH", 7)
+    assert known.variance(codes) == pytest.approx(at_once[0], rel=1e-12)
+    assert known.variance_of_mean(codes) == pytest.approx(at_once[1], rel=1e-12)
+
+
+def test_functions_that_were_left_out_add_variance_where_they_are_not_zero():
+    codes = make_codes()
+    without, with_them = (uncertainty_of(make_known(left_out=size)[0]) for size in (0.0, 0.2))
+    _, kept, _ = make_known()
+    squares = np.array([(by_hand(row)[~kept] ** 2).sum() for row in codes])
+    assert squares.max() > 0.1
+    assert with_them.variance(codes) - without.variance(codes) == pytest.approx(0.2 * squares, rel=1e-9, abs=1e-12)
+
+
+def test_a_term_s_variance_and_a_contrast_s_are_those_of_its_own_coefficients():
+    known = uncertainty_of(make_known()[0])
+    base, other = np.array([[5, 1, 1]], dtype=np.uint16), np.array([[5, 1, 3]], dtype=np.uint16)
+    difference = by_hand(base[0]) - by_hand(other[0])
+    assert known.contrast_variance(2, 1, 3) == pytest.approx(difference @ known.covariance @ difference, rel=1e-10)
+    first = len(known.basis.columns[0].values)
+    own = slice(1, 1 + first)
+    at = known.basis.columns[0].values[:, 700]
+    assert known.table_variances()[0][700] == pytest.approx(at @ known.covariance[own, own] @ at, rel=1e-10)
+
+
+def test_a_constant_has_one_variance_everywhere():
+    function, _, _ = make_known()
+    constant = AdditiveFunction(
+        columns=function.columns,
+        intercept=1.0,
+        tables=function.tables,
+        shares=function.shares,
+        guarantee_=function.guarantee_,
+        details={POSTERIOR: constant_document(0.04)},
+    )
+    known = uncertainty_of(constant)
+    assert known.variance(make_codes()) == pytest.approx(0.04)
+    assert known.variance_of_mean(make_codes()) == pytest.approx(0.04)
+    assert known.average_variance == pytest.approx(0.04)
+    assert [variances.max() for variances in known.table_variances()] == [0.0, 0.0, 0.0]
+
+
+def test_a_model_without_a_document_does_not_know_its_error():
+    function, _, _ = make_known()
+    plain = AdditiveFunction.from_dict({**function.to_dict(), "details": {}})
+    assert uncertainty_of(plain) is None
