@@ -149,7 +149,8 @@ def search_tree(
     won = gains @ answers
     both = answers.T @ (answers * gains[:, None])
     least = _WORTH_A_SPLIT * len(gains) * float(np.abs(gains).max(initial=0.0))
-    kept, best_value = (Leaf((), bool(gains.sum() > 0)),), max(float(gains.sum()), 0.0)
+    kept: tuple[Leaf, ...] = (Leaf((), bool(gains.sum() > 0)),)
+    best_value = max(float(gains.sum()), 0.0)
     for deep in (False, True)[:depth]:  # a deeper tree must win more than the best shallower one
         left = _Branches(won, both, deep=deep)
         right = _Branches(gains.sum() - won, won[None, :] - both, deep=deep)

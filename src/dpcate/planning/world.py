@@ -33,14 +33,17 @@ _NOISE_SHARE = 0.5
 _BELL_WIDTH = 4.0
 """A bell-shaped feature reaches its bounds at this many standard deviations."""
 
-_PROPENSITY_SD = 1.0
-"""Spread of the assumed propensity's logit."""
+_PROPENSITY_SD, _CONFOUNDED = 1.2, 0.7
+"""Spread of the assumed propensity's logit, and its correlation with the baseline: who is treated is no accident."""
 
-_FEW = 5
-"""Features that carry the baseline, the propensity or the effect."""
+_FEW, _TOGETHER = 5, 0.15
+"""Features that carry the baseline and the propensity, and the share of their variance that is not a sum of curves."""
 
-_TOGETHER = 0.15
-"""Share of a function's variance that is not a sum over features."""
+_BENT = 0.3
+"""Size of a curve's square beside its slope."""
+
+_EFFECT_FEATURES, _EFFECT_TOGETHER = 3, 0.05
+"""Defaults of the same for the effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,10 @@ class Assumptions:
         Standard deviation, over people, of the outcome that the features predict without treatment.
     average_effect
         Mean of the effect.
+    effect_features
+        How many features move the effect.
+    together
+        Share of the effect's variance that is not a sum of curves, one per feature.
     features
         ``"bell"``: numbers are bell-shaped and reach their bounds at four standard deviations. ``"uniform"``.
     """
@@ -65,6 +72,8 @@ class Assumptions:
     noise_sd: float
     baseline_sd: float
     average_effect: float
+    effect_features: int
+    together: float
     features: str
 
     @classmethod
@@ -76,6 +85,8 @@ class Assumptions:
         noise_sd: float | None = None,
         baseline_sd: float | None = None,
         average_effect: float | None = None,
+        effect_features: int = _EFFECT_FEATURES,
+        together: float = _EFFECT_TOGETHER,
         features: str = "bell",
     ) -> Assumptions:
         """Return what is given, and shares of the outcome's range for the rest."""
@@ -87,7 +98,19 @@ class Assumptions:
         mean = effect if average_effect is None else _number("average_effect", average_effect, least=-math.inf)
         if features not in FEATURES:
             raise ParameterError(f"`features` must be one of {FEATURES}; got {features!r}.")
-        return cls(effect_sd=effect, noise_sd=noise, baseline_sd=base, average_effect=mean, features=features)
+        if isinstance(effect_features, bool) or not isinstance(effect_features, int) or effect_features < 1:
+            raise ParameterError(f"`effect_features` must be a whole number, one or more; got {effect_features!r}.")
+        if not 0.0 <= _number("together", together) < 1.0:
+            raise ParameterError(f"`together` must lie in [0, 1); got {together!r}.")
+        return cls(
+            effect_sd=effect,
+            noise_sd=noise,
+            baseline_sd=base,
+            average_effect=mean,
+            effect_features=min(effect_features, len(schema.features)),
+            together=float(together),
+            features=features,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +137,8 @@ class World:
     def __init__(self, schema: Schema, assumed: Assumptions, generator: np.random.Generator) -> None:
         self.schema, self.assumed, self.generator = schema, assumed, generator
         scores = self._scores(_MANY)[0]
-        self.baseline, self.propensity, self.effect = (_Surface.drawn(scores, generator) for _ in range(3))
+        self.baseline, self.propensity = (_Surface.drawn(scores, generator, _FEW, _TOGETHER) for _ in range(2))
+        self.effect = _Surface.drawn(scores, generator, assumed.effect_features, assumed.together)
 
     def draw(self, n_rows: int) -> Study:
         """Return a table with ``n_rows`` people."""
@@ -122,7 +146,9 @@ class World:
         scores, X = self._scores(n_rows)
         effect = assumed.average_effect + assumed.effect_sd * self.effect.of(scores)
         if schema.propensity is None:
-            propensity = np.clip(expit(_PROPENSITY_SD * self.propensity.of(scores)), 0.05, 0.95)
+            own = math.sqrt(1 - _CONFOUNDED**2) * self.propensity.of(scores)
+            logit = _PROPENSITY_SD * (_CONFOUNDED * self.baseline.of(scores) + own)
+            propensity = np.clip(expit(logit), 0.05, 0.95)
         else:
             propensity = np.full(n_rows, schema.propensity)
         T = (self.generator.uniform(size=n_rows) < propensity).astype(np.int64)
@@ -159,34 +185,36 @@ _MANY = 4000
 
 @dataclass(frozen=True, slots=True)
 class _Surface:
-    """A function of the features with mean zero and variance one: bent curves of a few, and a product."""
+    """A function of the features with mean zero and variance one: bent curves of a few, and products of neighbours."""
 
     slopes: NDArray[np.float64]
     bends: NDArray[np.float64]
-    pair: tuple[int, int]
+    pairs: tuple[tuple[int, int, float], ...]
     mean: float = 0.0
     spread: float = 1.0
 
     @classmethod
-    def drawn(cls, scores: NDArray[np.float64], generator: np.random.Generator) -> _Surface:
-        """Return a random function, standardised on ``scores``."""
+    def drawn(
+        cls, scores: NDArray[np.float64], generator: np.random.Generator, n_used: int, together: float
+    ) -> _Surface:
+        """Return a random function of ``n_used`` features, standardised on ``scores``."""
         n_features = scores.shape[1]
-        used = generator.permutation(n_features)[:_FEW]
+        used = [int(j) for j in generator.permutation(n_features)[:n_used]]
         slopes, bends = np.zeros(n_features), np.zeros(n_features)
         slopes[used] = generator.standard_normal(len(used))
-        bends[used] = 0.3 * generator.standard_normal(len(used))
-        pair = (int(used[0]), int(used[min(1, len(used) - 1)]))
-        raw = cls(slopes, bends, pair)
-        values = raw.of(scores)
-        return cls(slopes, bends, pair, float(values.mean()), float(values.std()) or 1.0)
+        bends[used] = _BENT * generator.standard_normal(len(used))
+        alone = float((slopes**2).sum() + 2 * (bends**2).sum())
+        weights = generator.standard_normal(len(used) - 1)
+        weights *= math.sqrt(alone * together / (1 - together) / max(float((weights**2).sum()), 1e-12))
+        pairs = tuple(zip(used, used[1:], weights.tolist(), strict=False))
+        values = cls(slopes, bends, pairs).of(scores)
+        return cls(slopes, bends, pairs, float(values.mean()), float(values.std()) or 1.0)
 
     def of(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the function's value for each row."""
-        size = float(np.sqrt((self.slopes**2).sum() + 2 * (self.bends**2).sum()))
         total = scores @ self.slopes + (scores**2 - 1.0) @ self.bends
-        if self.pair[0] != self.pair[1]:
-            weight = size * math.sqrt(_TOGETHER / (1 - _TOGETHER))
-            total = total + weight * scores[:, self.pair[0]] * scores[:, self.pair[1]]
+        for first, second, weight in self.pairs:
+            total = total + weight * scores[:, first] * scores[:, second]
         values: NDArray[np.float64] = (total - self.mean) / self.spread
         return values
 

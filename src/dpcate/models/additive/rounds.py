@@ -84,7 +84,8 @@ def _document(
         return constant_document(float(posterior.covariance[0, 0]))
     doubt = posterior.doubt()
     left_out = stage.prior(everything).variances(_all_scales(everything, np.log(doubt.expected)))
-    return posterior_document(everything, kept, posterior.covariance + doubt.covariance, left_out)
+    covariance = posterior.covariance + doubt.covariance
+    return posterior_document(everything, kept, covariance, left_out, n_features=stage.data.n_features)
 
 
 def _all_scales(everything: Basis, log_scales: NDArray[np.float64]) -> NDArray[np.float64]:

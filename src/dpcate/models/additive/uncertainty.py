@@ -81,7 +81,12 @@ class Uncertainty:
 
 
 def posterior_document(
-    everything: Basis, kept: NDArray[np.bool_], covariance: NDArray[np.float64], left_out: NDArray[np.float64]
+    everything: Basis,
+    kept: NDArray[np.bool_],
+    covariance: NDArray[np.float64],
+    left_out: NDArray[np.float64],
+    *,
+    n_features: int,
 ) -> dict[str, Any]:
     """Return what :func:`uncertainty_of` needs, as JSON values.
 
@@ -93,9 +98,12 @@ def posterior_document(
         Of the kept coefficients.
     left_out
         Prior variance of each function at its expected scale; counts where a function was left out.
+    n_features
+        How many of the columns are features, of which products may be made.
     """
     lower = np.tril_indices(int(kept.sum()))
     return {
+        "n_features": n_features,
         "kept": [int(k) for k in np.flatnonzero(kept)],
         "covariance": covariance[lower].tolist(),
         "left_out": left_out[~kept].tolist(),
@@ -113,9 +121,7 @@ def uncertainty_of(function: AdditiveFunction) -> Uncertainty | None:
     n_columns = len(function.columns)
     means = np.array(document["means"], dtype=np.float64)
     correlations = np.eye(n_columns) if len(means) else None
-    basis = make_basis(function.columns, function.shares, correlations, n_features=n_columns)
-    if len(basis.pairs) != len(means):
-        return None
+    basis = make_basis(function.columns, function.shares, correlations, n_features=int(document["n_features"]))
     basis = Basis(basis.columns, basis.pairs, means)
     kept = np.array(document["kept"], dtype=np.int64)
     others = np.setdiff1d(np.arange(basis.n_terms), kept)
