@@ -36,9 +36,7 @@ def make_known(*, left_out=0.2):
     kept[[3, 5]] = False
     root = np.random.default_rng(2).normal(size=(kept.sum(), kept.sum()))
     covariance = root @ root.T / 10
-    document = posterior_document(
-        everything, kept, covariance, np.full(everything.n_terms, left_out), n_features=3
-    )
+    document = posterior_document(everything, kept, covariance, np.full(everything.n_terms, left_out), n_features=3)
     function = AdditiveFunction(
         columns=COLUMNS,
         intercept=0.5,

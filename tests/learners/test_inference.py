@@ -1,0 +1,90 @@
+"""Effects with their errors as objects, in EconML's manner."""
+
+import sys
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from dpcate import RLearner
+from dpcate.errors import NotAvailableError, TableError
+from dpcate.learners.inference import AverageInference, EffectInference
+from tests.learners.confounded import SCHEMA, draw
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return RLearner(SCHEMA, epsilon=4.0, random_state=0).fit_table(draw(3000, 0))
+
+
+@pytest.fixture(scope="module")
+def people():
+    return draw(40, 8)
+
+
+def test_limits_are_those_of_the_learner(fitted, people):
+    inference = fitted.effect_inference(people)
+    np.testing.assert_array_equal(inference.point_estimate, fitted.effect(people))
+    np.testing.assert_array_equal(inference.conf_int(0.1), fitted.effect_interval(people, alpha=0.1))
+    assert fitted.ate_inference().conf_int_mean(0.1) == fitted.ate_interval(alpha=0.1)
+    assert fitted.ate_inference(people).conf_int_mean() == pytest.approx(fitted.ate_interval(people), rel=1e-12)
+    assert fitted.ate_inference().mean_point == fitted.ate()
+
+
+def test_tests_agree_with_intervals(fitted, people):
+    inference = fitted.effect_inference(people)
+    low, high = inference.conf_int(0.05)
+    for value in (0.0, 0.3, 0.5):
+        np.testing.assert_array_equal(inference.pvalue(value) < 0.05, (value < low) | (value > high))
+    average = fitted.ate_inference()
+    assert average.pvalue(average.conf_int_mean(0.05)[0]) == pytest.approx(0.05)
+    assert average.zstat() == pytest.approx(average.mean_point / average.stderr_mean)
+    assert average.pvalue() == pytest.approx(2 * norm.sf(abs(average.zstat())))
+
+
+def test_the_summary_of_a_population_counts_shared_errors(fitted, people):
+    inference = fitted.effect_inference(people)
+    summary = inference.population_summary()
+    assert summary == fitted.ate_inference(people)
+    assert summary.mean_point == pytest.approx(inference.point_estimate.mean())
+    assert summary.std_point == pytest.approx(inference.point_estimate.std())
+    independent = np.sqrt((inference.stderr**2).mean() / len(inference.stderr))
+    assert summary.stderr_mean > 1.5 * independent, "forty people do not have forty independent errors"
+
+
+def test_a_certain_effect_has_infinite_or_no_statistics():
+    certain = EffectInference(
+        point_estimate=np.array([0.5, -0.5, 0.0]), stderr=np.zeros(3), stderr_mean=0.0, widest=1.0
+    )
+    assert certain.zstat().tolist() == [np.inf, -np.inf, 0.0]
+    assert certain.pvalue().tolist() == [0.0, 0.0, 1.0]
+    assert AverageInference(mean_point=0.0, stderr_mean=0.0, widest=1.0).pvalue() == 1.0
+
+
+def test_limits_stop_at_the_widest_effect():
+    unsure = EffectInference(point_estimate=np.array([0.5]), stderr=np.array([9.0]), stderr_mean=9.0, widest=1.0)
+    assert [float(limit[0]) for limit in unsure.conf_int()] == [-1.0, 1.0]
+    assert unsure.population_summary().conf_int_mean() == (-1.0, 1.0)
+
+
+def test_nobody_has_no_mean():
+    nobody = EffectInference(point_estimate=np.zeros(0), stderr=np.zeros(0), stderr_mean=0.0, widest=1.0)
+    with pytest.raises(TableError, match="at least one row"):
+        nobody.population_summary()
+
+
+def test_frames_have_econml_s_names(fitted, people):
+    frame = fitted.effect_inference(people).summary_frame(alpha=0.2)
+    assert list(frame.columns) == ["point_estimate", "stderr", "zstat", "pvalue", "ci_lower", "ci_upper"]
+    assert len(frame) == 40
+    np.testing.assert_array_equal(frame["ci_upper"], fitted.effect_interval(people, alpha=0.2)[1])
+    average = fitted.ate_inference().summary_frame()
+    assert average["ci_mean_lower"].tolist() == [fitted.ate_interval()[0]]
+
+
+def test_without_pandas_numbers_work_and_frames_name_the_extra(fitted, people, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert np.isfinite(fitted.ate_inference().zstat())
+    for ask in (fitted.effect_inference(people).summary_frame, fitted.ate_inference().summary_frame):
+        with pytest.raises(NotAvailableError, match=r"dpcate\[pandas\]"):
+            ask()

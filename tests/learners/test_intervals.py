@@ -1,0 +1,135 @@
+"""Limits of effects, averages and curves: inside what is possible, ordered by level, saved with the model."""
+
+import numpy as np
+import pytest
+
+from dpcate import DRLearner, RLearner, SLearner, load
+from dpcate.errors import NotAvailableError, NotFittedError, ParameterError
+from dpcate.learners.intervals import quantile
+from tests.learners.confounded import ATE, SCHEMA, draw, effect
+
+LEARNERS = (SLearner, DRLearner, RLearner)
+WIDEST = 5.0  # of the outcome's bounds
+
+
+@pytest.fixture(scope="module")
+def fits():
+    return {learner: learner(SCHEMA, epsilon=2.0, random_state=0).fit_table(draw(3000, 0)) for learner in LEARNERS}
+
+
+@pytest.fixture(scope="module")
+def people():
+    return draw(200, 77)
+
+
+each_learner = pytest.mark.parametrize("learner", LEARNERS)
+
+
+@each_learner
+def test_limits_enclose_the_effect(learner, fits, people):
+    low, high = fits[learner].effect_interval(people)
+    assert (low < fits[learner].effect(people)).all()
+    assert (fits[learner].effect(people) < high).all()
+    below, above = fits[learner].ate_interval()
+    assert below < fits[learner].ate() < above
+
+
+@each_learner
+def test_no_limit_goes_beyond_what_the_bounds_allow(learner, people):
+    fitted = learner(SCHEMA, epsilon=0.01, random_state=0).fit_table(draw(60, 0))
+    low, high = fitted.effect_interval(people, alpha=1e-9)
+    assert low.min() == -WIDEST, "at this budget nothing is known, and the trivial interval is all there is"
+    assert high.max() == WIDEST
+    assert fitted.ate_interval(alpha=1e-9) == (-WIDEST, WIDEST)
+    assert fitted.ate_interval(people, alpha=1e-9) == (-WIDEST, WIDEST)
+
+
+@each_learner
+def test_a_smaller_alpha_gives_wider_limits_in_the_normal_proportion(learner, fits, people):
+    widths = []
+    for alpha in (0.05, 0.32):
+        low, high = fits[learner].effect_interval(people, alpha=alpha)
+        widths.append(high - low)
+    assert widths[0] / widths[1] == pytest.approx(quantile(0.05) / quantile(0.32))
+
+
+@each_learner
+@pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1, 1.5, float("nan"), "0.05", None])
+def test_a_level_outside_the_open_unit_interval_is_refused(learner, alpha, fits, people):
+    fitted = fits[learner]
+    for ask in (
+        lambda: fitted.effect_interval(people, alpha=alpha),
+        lambda: fitted.ate_interval(alpha=alpha),
+        lambda: fitted.ate_interval(people, alpha=alpha),
+        lambda: fitted.shapes(alpha=alpha),
+        lambda: fitted.shapes(alpha=alpha, simultaneous=True),
+        lambda: fitted.group_effects("x", alpha=alpha),
+    ):
+        with pytest.raises(ParameterError, match="alpha"):
+            ask()
+
+
+def test_the_mean_over_people_is_known_better_than_its_people(fits, people):
+    low, high = fits[RLearner].effect_interval(people)
+    below, above = fits[RLearner].ate_interval(people)
+    assert above - below < (high - low).mean()
+    assert (below + above) / 2 == pytest.approx(fits[RLearner].effect(people).mean())
+
+
+def test_the_single_model_has_one_interval_for_everybody(fits, people):
+    low, high = fits[SLearner].effect_interval(people)
+    assert (low[0], high[0]) == fits[SLearner].ate_interval()
+    assert np.ptp(low) == np.ptp(high) == 0.0
+
+
+@pytest.mark.parametrize("learner", [DRLearner, RLearner])
+def test_most_people_are_covered_in_a_confounded_study(learner):
+    people, inside, averages = draw(300, 55), [], []
+    for seed in range(6):
+        fitted = learner(SCHEMA, epsilon=4.0, random_state=seed).fit_table(draw(4000, seed))
+        low, high = fitted.effect_interval(people)
+        inside.append(((low <= effect(people["x"])) & (effect(people["x"]) <= high)).mean())
+        below, above = fitted.ate_interval()
+        averages.append(below <= ATE <= above)
+        assert (high - low).mean() < 1.0, "five times narrower than the trivial interval of ten"
+    assert np.mean(inside) > 0.85
+    assert sum(averages) >= 4
+
+
+@each_learner
+def test_saving_and_loading_keeps_every_interval(learner, fits, people, tmp_path):
+    fits[learner].save(tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.effect_interval(people), fits[learner].effect_interval(people))
+    assert loaded.ate_interval() == fits[learner].ate_interval()
+    np.testing.assert_array_equal(loaded.shapes()["x"].lower, fits[learner].shapes()["x"].lower)
+    assert loaded.group_effects("x").groups == fits[learner].group_effects("x").groups
+    assert loaded.ate_inference() == fits[learner].ate_inference()
+
+
+def test_a_model_that_does_not_know_its_error_says_so(people):
+    fitted = RLearner(SCHEMA, model="ebm", random_state=0).fit_table(draw(400, 0))
+    for ask in (
+        lambda: fitted.effect_interval(people),
+        fitted.ate_interval,
+        lambda: fitted.group_effects("x"),
+        lambda: fitted.effect_inference(people),
+        fitted.ate_inference,
+    ):
+        with pytest.raises(NotAvailableError, match="not available"):
+            ask()
+    for simultaneous in (False, True):
+        assert all(shape.lower is None for shape in fitted.shapes(simultaneous=simultaneous).values())
+
+
+def test_before_fit_there_is_nothing_to_ask(people):
+    learner = RLearner(SCHEMA)
+    for ask in (
+        learner.ate_interval,
+        learner.ate_inference,
+        lambda: learner.effect_interval(people),
+        lambda: learner.effect_inference(people),
+        lambda: learner.group_effects("x"),
+    ):
+        with pytest.raises(NotFittedError, match="not fitted"):
+            ask()
