@@ -1,11 +1,11 @@
-"""The average effect by the doubly robust score: right where the naive difference is wrong, with intervals that hold."""
+"""The average effect by the doubly robust score: right where the naive difference is wrong, with valid intervals."""
 
 import numpy as np
 import pytest
+from tests.learners.confounded import ATE, ATT, SCHEMA, draw, with_known_propensity
 
 from dpcate import AverageEffect, load
 from dpcate.errors import NotAvailableError, ParameterError
-from tests.learners.confounded import ATE, ATT, SCHEMA, draw, with_known_propensity
 
 TRUTHS = {"all": ATE, "treated": ATT}
 HUGE = 500.0

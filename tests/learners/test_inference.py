@@ -5,11 +5,11 @@ import sys
 import numpy as np
 import pytest
 from scipy.stats import norm
+from tests.learners.confounded import SCHEMA, draw
 
 from dpcate import RLearner
 from dpcate.errors import NotAvailableError, TableError
 from dpcate.learners.inference import AverageInference, EffectInference
-from tests.learners.confounded import SCHEMA, draw
 
 
 @pytest.fixture(scope="module")

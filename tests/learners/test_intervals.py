@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.learners.confounded import ATE, SCHEMA, draw, effect
 
 from dpcate import DRLearner, RLearner, SLearner, load
 from dpcate.errors import NotAvailableError, NotFittedError, ParameterError
 from dpcate.learners.intervals import quantile
-from tests.learners.confounded import ATE, SCHEMA, draw, effect
 
 LEARNERS = (SLearner, DRLearner, RLearner)
 WIDEST = 5.0  # of the outcome's bounds

@@ -33,14 +33,14 @@ _NOISE_SHARE = 0.5
 _BELL_WIDTH = 4.0
 """A bell-shaped feature reaches its bounds at this many standard deviations."""
 
-_PROPENSITY_SD, _CONFOUNDED = 1.2, 0.7
+_PROPENSITY_SD, _CONFOUNDED = 1.0, 0.5
 """Spread of the assumed propensity's logit, and its correlation with the baseline: who is treated is no accident."""
 
 _FEW, _TOGETHER = 5, 0.15
 """Features that carry the baseline and the propensity, and the share of their variance that is not a sum of curves."""
 
-_BENT = 0.3
-"""Size of a curve's square beside its slope."""
+_BENT = 0.5
+"""Size of a curve's bend beside its slope."""
 
 _EFFECT_FEATURES, _EFFECT_TOGETHER = 3, 0.05
 """Defaults of the same for the effect."""
@@ -203,7 +203,7 @@ class _Surface:
         slopes, bends = np.zeros(n_features), np.zeros(n_features)
         slopes[used] = generator.standard_normal(len(used))
         bends[used] = _BENT * generator.standard_normal(len(used))
-        alone = float((slopes**2).sum() + 2 * (bends**2).sum())
+        alone = float((slopes**2).sum())
         weights = generator.standard_normal(len(used) - 1)
         weights *= math.sqrt(alone * together / (1 - together) / max(float((weights**2).sum()), 1e-12))
         pairs = tuple(zip(used, used[1:], weights.tolist(), strict=False))
@@ -212,7 +212,7 @@ class _Surface:
 
     def of(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the function's value for each row."""
-        total = scores @ self.slopes + (scores**2 - 1.0) @ self.bends
+        total = scores @ self.slopes + np.sqrt(1.0 + scores**2) @ self.bends
         for first, second, weight in self.pairs:
             total = total + weight * scores[:, first] * scores[:, second]
         values: NDArray[np.float64] = (total - self.mean) / self.spread

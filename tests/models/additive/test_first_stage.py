@@ -23,7 +23,7 @@ def make_model(columns, seed, size):
     basis = make_basis(columns, shares, None, n_features=len(columns))
     root = np.random.default_rng(seed).normal(size=(basis.n_terms, basis.n_terms)) * size
     everything = np.ones(basis.n_terms, dtype=bool)
-    document = posterior_document(basis, everything, root @ root.T, np.zeros(basis.n_terms))
+    document = posterior_document(basis, everything, root @ root.T, np.zeros(basis.n_terms), n_features=len(columns))
     model = AdditiveFunction(
         columns=columns,
         intercept=0.0,

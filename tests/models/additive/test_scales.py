@@ -14,6 +14,10 @@ SAMPLING = 1.0
 FINE = np.linspace(GRID[0], GRID[-1], 301)
 
 
+def members(group):
+    return [i for i, own in enumerate(GROUPS) if own == group]
+
+
 def make(seed, *, signal, noise):
     generator = np.random.default_rng(seed)
     root = np.eye(4) + generator.normal(size=(4, 4)) / 5
@@ -40,7 +44,7 @@ def conditioned(problem, log_scales):
 
 def integrated(problem, log_scales, k, points):
     """Mean square error about the released coefficients and expected scale, over the law of the scale of group k."""
-    own = np.flatnonzero(GROUPS == k)
+    own = members(k)
     middle = conditioned(problem, log_scales)[0][own]
     weights, errors = [], []
     for scale in points:
@@ -68,7 +72,7 @@ def compared(seed, signal, noise, k, points):
     problem = make(seed, signal=signal, noise=noise)
     found = solved(problem)
     doubt = found.doubt()
-    own = np.ix_(np.flatnonzero(GROUPS == k), np.flatnonzero(GROUPS == k))
+    own = np.ix_(members(k), members(k))
     whole, scale = integrated(problem, found.log_scales, k, points)
     missing = without_negative_part(whole - found.covariance[own])
     return (doubt.expected[k - 1], scale), (doubt.covariance[own], missing), np.abs(whole).max()
@@ -93,7 +97,7 @@ def test_the_grid_is_fine_enough_to_stand_for_an_integral(signal, noise, k):
 
 def test_where_noise_hides_a_group_the_doubt_is_most_of_the_error():
     found = solved(make(1, signal=0.0, noise=60.0))
-    own = np.ix_(np.flatnonzero(GROUPS == 1), np.flatnonzero(GROUPS == 1))
+    own = np.ix_(members(1), members(1))
     assert np.trace(found.doubt().covariance[own]) > np.trace(found.covariance[own])
 
 
