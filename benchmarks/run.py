@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import accuracy, coverage, ebm_vs_interpret, gotv, limit, published_check, scale, speed, tuning
+from benchmarks import accuracy, coverage, ebm_vs_interpret, gotv, limit, planner, published_check, scale, speed, tuning
 
 QUESTIONS = {
     "accuracy": accuracy.run,
     "speed": speed.run,
     "limit": limit.run,
     "gotv": gotv.run,
+    "planner": planner.run,
     "tuning": tuning.run,
     "ebm_vs_interpret": ebm_vs_interpret.run,
     "published_check": published_check.run,

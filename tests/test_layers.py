@@ -15,6 +15,7 @@ LEVELS = {
     "cli": 7,
     "report": 6,
     "ledger": 6,
+    "planning": 6,
     "experiments": 6,
     "audit": 6,
     "": 5,  # the package's own __init__: re-exports learners and schema

@@ -22,7 +22,7 @@ def test_an_error_is_one_line_with_exit_code_2():
 
 def test_commands_stand_in_the_order_of_a_working_day(call):
     listed = re.findall(r"^  (\w+)  ", call("--help").out.split("Commands:")[1], re.MULTILINE)
-    assert listed == ["init", "check", "fit", "effect", "card", "report", "ledger", "demo", "reproduce"]
+    assert listed == ["init", "check", "plan", "fit", "effect", "card", "report", "ledger", "demo", "reproduce"]
 
 
 def test_without_a_command_the_help_is_shown(call):

@@ -14,6 +14,7 @@ from dpcate.cli.errors import run
 from dpcate.cli.fit import fit
 from dpcate.cli.init import init
 from dpcate.cli.ledger import ledger
+from dpcate.cli.plan import plan
 from dpcate.cli.report import report
 from dpcate.cli.reproduce import reproduce
 
@@ -38,7 +39,7 @@ def commands() -> None:
     """
 
 
-for command in (init, check, fit, effect, card, report, ledger, demo, reproduce):
+for command in (init, check, plan, fit, effect, card, report, ledger, demo, reproduce):
     commands.add_command(command)
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dpcate.errors import ParameterError
 from dpcate.learners.cate import CateLearner
 from dpcate.learners.nuisances import Propensity
 from dpcate.learners.options import check_floor
+from dpcate.learners.released import Released
+from dpcate.learners.validation import Checks, calibrate, check_share, held_out
+from dpcate.models import Additive
 
 if TYPE_CHECKING:
     from dpcate.learners.cate import ModelChoice
+    from dpcate.learners.run import Run
+    from dpcate.learners.validation import Calibration
+    from dpcate.mechanisms import NoiseSource
     from dpcate.schema import Schema
     from dpcate.splitting import Plan
 
@@ -25,6 +33,8 @@ class AdjustedLearner(CateLearner):
         As for every learner, see :class:`~dpcate.learners.cate.CateLearner`.
     propensity_floor
         Estimated propensities are kept in ``[floor, 1 - floor]``; a known one is taken as it is.
+    validate
+        Share of rows that are held out to check the effect, see :meth:`calibration`: costs rows, not budget.
     """
 
     def __init__(
@@ -37,6 +47,7 @@ class AdjustedLearner(CateLearner):
         plan: str | Plan = "shared",
         model: ModelChoice = "additive",
         propensity_floor: float = 0.05,
+        validate: float = 0.0,
         random_state: Any = None,  # noqa: ANN401 - int, Generator, noise source or None; checked in fit
     ) -> None:
         super().__init__(
@@ -49,6 +60,33 @@ class AdjustedLearner(CateLearner):
             random_state=random_state,
         )
         self.propensity_floor = propensity_floor
+        self.validate = validate
+
+    def _prepare(self) -> tuple[Run, NoiseSource]:
+        """Return the run, with two more stages on a part of their own where rows are held out."""
+        run, noise = super()._prepare()
+        share = check_share(self.validate)
+        if share == 0.0:
+            return run, noise
+        if not isinstance(run.base_learner, Additive):
+            raise ParameterError('`validate` needs model="additive": the other models do not know their error.')
+        stages = (*run.stages, *Checks(self._propensity()).stages())
+        return replace(run, stages=stages, plan=held_out(run.plan, share)), noise
+
+    def calibration(self, alpha: float = 0.05) -> Calibration:
+        """Return how well the released effect did on the rows that ``validate`` held out.
+
+        Parameters
+        ----------
+        alpha
+            One less the probability that the intervals are to hold with.
+
+        Privacy
+        -------
+        Part of the release: nothing is read or spent. See ``docs/statistics/validation.md``.
+        """
+        self._fitted("effect")
+        return calibrate(Released(self.schema_, self.models_), self._propensity(), alpha)
 
     def _propensity(self) -> Propensity:
         return Propensity(self.schema.propensity, check_floor(self.propensity_floor))

@@ -87,6 +87,7 @@ class AverageEffect(AdjustedLearner):
                 residual_of="outcome",
                 residual_spread=score.spread,
                 first_stage=("propensity", "outcome"),
+                error_factor=score.error_factor,
                 intercept_signal=0.5,
                 concurrent=True,
                 constant=True,
@@ -141,6 +142,10 @@ class TreatedScore(Score):
         """Return Var(score | X) over the outcome's residual variance: e + e^2 / (1 - e)."""
         e = self.propensity.of(rows, released)
         return np.maximum(e / (1 - e), 4.0 * e * e)  # the weighted law wants at least what two even arms give
+
+    def error_factor(self, rows: Rows, released: Released) -> NDArray[np.float64]:
+        """Return 1 / (1 - e): what an error of the propensity times one of the control outcome is multiplied by."""
+        return 1 / (1 - self.propensity.of(rows, released))
 
     def bounds(self, schema: Schema, released: Released) -> tuple[float, float]:
         """Return bounds that no row can leave."""

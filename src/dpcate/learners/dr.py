@@ -79,6 +79,10 @@ class Score:
         e = self.propensity.of(rows, released)
         return 1 / (e * (1 - e))
 
+    def error_factor(self, rows: Rows, released: Released) -> NDArray[np.float64]:
+        """Return what the product of the nuisances' errors is multiplied by: 1 / e + 1 / (1 - e)."""
+        return self.spread(rows, released)
+
     def bounds(self, schema: Schema, released: Released) -> tuple[float, float]:
         """Return bounds that no row can leave: outcomes and predictions lie in the schema's range, propensities in e's.
 

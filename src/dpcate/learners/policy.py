@@ -14,10 +14,9 @@ import numpy as np
 
 from dpcate.errors import NotAvailableError, ParameterError
 from dpcate.learners.intervals import quantile
+from dpcate.learners.people import draw_people
 from dpcate.learners.policy_tree import Leaf, candidate_splits, search_tree
 from dpcate.models import AdditiveFunction, uncertainty_of
-from dpcate.models.additive.basis import make_column_basis
-from dpcate.models.additive.dependence import draw_codes, known_correlations
 from dpcate.splitting import public_generator
 from dpcate.tables import encode_features
 
@@ -146,8 +145,7 @@ def make_policy(schema: Schema, models: Mapping[str, AdditiveFunction], *, cost:
     if depth is not None and (isinstance(depth, bool) or depth not in range(_DEEPEST + 1)):
         raise ParameterError(f"`depth` must be 0, 1, 2, or None for a threshold; got {depth!r}.")
     model = models["effect"]
-    columns = [make_column_basis(column, share) for column, share in zip(model.columns, model.shares, strict=True)]
-    people = draw_codes(columns, known_correlations(model.columns, models), N_PEOPLE)
+    people = draw_people(models, N_PEOPLE)
     leaves = None
     if depth is not None:
         gains = model.predict(people) - cost

@@ -14,7 +14,7 @@ from dpcate.models import POSTERIOR, constant_document, uncertainty_of
 if TYPE_CHECKING:
     from dpcate.learners.released import Released
     from dpcate.learners.stage import Stage
-    from dpcate.models import AdditiveFunction
+    from dpcate.models import AdditiveFunction, Uncertainty
 
 __all__ = ["SLearner"]
 
@@ -46,7 +46,7 @@ class SLearner(CateLearner):
         flat = tuple(np.zeros_like(table) for table in outcome.tables[:-1])
         spread = self.schema.outcome.high - self.schema.outcome.low
         known = uncertainty_of(outcome)
-        details = {} if known is None else {POSTERIOR: constant_document(known.contrast_variance(-1, 2, 1))}
+        details = {} if known is None else {POSTERIOR: constant_document(_variance(known, spread))}
         return replace(
             outcome,
             columns=outcome.columns[:-1],
@@ -58,3 +58,9 @@ class SLearner(CateLearner):
             high=spread,
             details=details,
         )
+
+
+def _variance(known: Uncertainty, spread: float) -> float:
+    """Return the variance of the jump; where no function tells the arms apart, nothing is known of it."""
+    variance = known.contrast_variance(-1, 2, 1)
+    return variance if variance > 0.0 else spread**2

@@ -70,6 +70,9 @@ class Stage:
     first_stage
         Two earlier stages whose errors enter the target as their product (an orthogonal score): a model can then tell
         what they do to its own error.
+    error_factor
+        ``error_factor(rows, released)``: what multiplies that product, from a row's features and released models alone;
+        None is ``residual_spread``, or one without it.
     concurrent
         Whether the functions may be called from several threads at once, on different batches: pure functions that keep
         nothing between calls. Without this promise all rows are passed over in the calling thread.
@@ -96,6 +99,7 @@ class Stage:
     signal: float = 0.4
     intercept_signal: float = 0.2
     first_stage: tuple[str, str] | None = None
+    error_factor: RowFunction | None = None
     concurrent: bool = False
     with_treatment: bool = False
     constant: bool = False
@@ -155,6 +159,7 @@ class Stage:
             signal=self.signal,
             intercept_signal=self.intercept_signal,
             first_stage=self.first_stage,
+            error_factor=None if self.error_factor is None else _of_codes(self.error_factor, released),
             constant=self.constant,
         )
 

@@ -94,6 +94,8 @@ class StageData:
         Public guess of the share of the target's variance that one feature, and the intercept, may explain.
     first_stage
         Names of the two released models whose errors enter the target as their product.
+    error_factor
+        For given inputs, what multiplies that product; None is ``residual_spread``, or one without it.
     constant
         Whether f is one number; models that cannot do that may return a function of the inputs.
     """
@@ -113,6 +115,7 @@ class StageData:
     signal: float = 0.4
     intercept_signal: float = 0.2
     first_stage: tuple[str, str] | None = None
+    error_factor: RowLaw | None = None
     constant: bool = False
 
     @classmethod

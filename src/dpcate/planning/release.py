@@ -20,6 +20,8 @@ from dpcate.splitting import public_generator
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from dpcate.learners import CateLearner
     from dpcate.schema import Schema
 
@@ -125,7 +127,7 @@ def plan_release(
     ]
     for each in made:
         each.planned_cost()  # refuses wrong options before the first simulation
-    seen = np.array(_simulated(made, schema, n, assumed, runs, alpha))
+    seen = np.array(_simulated(made, schema, n, assumed, runs=runs, alpha=alpha))
     return Planned(
         n=n,
         delta=delta,
@@ -140,7 +142,7 @@ def plan_release(
 
 
 def _simulated(
-    made: Sequence[CateLearner], schema: Schema, n: int, assumed: Assumptions, runs: int, alpha: float
+    made: Sequence[CateLearner], schema: Schema, n: int, assumed: Assumptions, *, runs: int, alpha: float
 ) -> list[list[list[float]]]:
     """Return, per made-up study and learner: squared errors and widths, for single effects and their average."""
     generator = public_generator()
@@ -161,7 +163,7 @@ def _simulated(
     return found
 
 
-def _expected(epsilon: float, seen: np.ndarray, learner: str, assumed: Assumptions) -> Expected:
+def _expected(epsilon: float, seen: NDArray[np.float64], learner: str, assumed: Assumptions) -> Expected:
     """Return the summary over made-up studies: roots of mean squares, means of widths."""
     error, width, off, average_width = (float(value) for value in seen.mean(axis=0))
     alone = learner == "average"

@@ -36,13 +36,13 @@ _BELL_WIDTH = 4.0
 _PROPENSITY_SD, _CONFOUNDED = 1.0, 0.5
 """Spread of the assumed propensity's logit, and its correlation with the baseline: who is treated is no accident."""
 
-_FEW, _TOGETHER = 5, 0.15
-"""Features that carry the baseline and the propensity, and the share of their variance that is not a sum of curves."""
+_FEW, _TOGETHER = 5, 0.5
+"""Features that carry baseline and propensity, and the default share of their variance that is not a sum of curves."""
 
-_BENT = 0.5
+_BENT = 0.3
 """Size of a curve's bend beside its slope."""
 
-_EFFECT_FEATURES, _EFFECT_TOGETHER = 3, 0.05
+_EFFECT_FEATURES, _EFFECT_TOGETHER = 3, 0.25
 """Defaults of the same for the effect."""
 
 
@@ -63,7 +63,12 @@ class Assumptions:
     effect_features
         How many features move the effect.
     together
-        Share of the effect's variance that is not a sum of curves, one per feature.
+        Share of the effect's variance that is not a sum of curves, one per feature, but hinges of sums of features.
+    propensity_sd, confounding
+        Standard deviation of the propensity's logit, and its correlation with the baseline; a propensity that the
+        schema knows overrules them.
+    roughness
+        As ``together``, for baseline and propensity.
     features
         ``"bell"``: numbers are bell-shaped and reach their bounds at four standard deviations. ``"uniform"``.
     """
@@ -74,6 +79,9 @@ class Assumptions:
     average_effect: float
     effect_features: int
     together: float
+    propensity_sd: float
+    confounding: float
+    roughness: float
     features: str
 
     @classmethod
@@ -87,6 +95,9 @@ class Assumptions:
         average_effect: float | None = None,
         effect_features: int = _EFFECT_FEATURES,
         together: float = _EFFECT_TOGETHER,
+        propensity_sd: float = _PROPENSITY_SD,
+        confounding: float = _CONFOUNDED,
+        roughness: float = _TOGETHER,
         features: str = "bell",
     ) -> Assumptions:
         """Return what is given, and shares of the outcome's range for the rest."""
@@ -100,8 +111,11 @@ class Assumptions:
             raise ParameterError(f"`features` must be one of {FEATURES}; got {features!r}.")
         if isinstance(effect_features, bool) or not isinstance(effect_features, int) or effect_features < 1:
             raise ParameterError(f"`effect_features` must be a whole number, one or more; got {effect_features!r}.")
-        if not 0.0 <= _number("together", together) < 1.0:
-            raise ParameterError(f"`together` must lie in [0, 1); got {together!r}.")
+        for name, share in (("together", together), ("roughness", roughness)):
+            if not _number(name, share) <= 1.0:
+                raise ParameterError(f"`{name}` must lie in [0, 1]; got {share!r}.")
+        if not -1.0 <= _number("confounding", confounding, least=-1.0) <= 1.0:
+            raise ParameterError(f"`confounding` must lie in [-1, 1]; got {confounding!r}.")
         return cls(
             effect_sd=effect,
             noise_sd=noise,
@@ -109,6 +123,9 @@ class Assumptions:
             average_effect=mean,
             effect_features=min(effect_features, len(schema.features)),
             together=float(together),
+            propensity_sd=_number("propensity_sd", propensity_sd),
+            confounding=float(confounding),
+            roughness=float(roughness),
             features=features,
         )
 
@@ -137,7 +154,7 @@ class World:
     def __init__(self, schema: Schema, assumed: Assumptions, generator: np.random.Generator) -> None:
         self.schema, self.assumed, self.generator = schema, assumed, generator
         scores = self._scores(_MANY)[0]
-        self.baseline, self.propensity = (_Surface.drawn(scores, generator, _FEW, _TOGETHER) for _ in range(2))
+        self.baseline, self.propensity = (_Surface.drawn(scores, generator, _FEW, assumed.roughness) for _ in range(2))
         self.effect = _Surface.drawn(scores, generator, assumed.effect_features, assumed.together)
 
     def draw(self, n_rows: int) -> Study:
@@ -146,8 +163,8 @@ class World:
         scores, X = self._scores(n_rows)
         effect = assumed.average_effect + assumed.effect_sd * self.effect.of(scores)
         if schema.propensity is None:
-            own = math.sqrt(1 - _CONFOUNDED**2) * self.propensity.of(scores)
-            logit = _PROPENSITY_SD * (_CONFOUNDED * self.baseline.of(scores) + own)
+            own = math.sqrt(1 - assumed.confounding**2) * self.propensity.of(scores)
+            logit = assumed.propensity_sd * (assumed.confounding * self.baseline.of(scores) + own)
             propensity = np.clip(expit(logit), 0.05, 0.95)
         else:
             propensity = np.full(n_rows, schema.propensity)
@@ -179,19 +196,33 @@ class World:
         return inside, feature.low + (inside / (2 * _BELL_WIDTH) + 0.5) * (feature.high - feature.low)
 
 
+_Scale = tuple[float, float]
+
 _MANY = 4000
 """People on whom a function's spread is measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Surface:
-    """A function of the features with mean zero and variance one: bent curves of a few, and products of neighbours."""
+    """A function of the features with mean zero and variance one: bent curves, and hinges of sums of features.
+
+    Parameters
+    ----------
+    slopes, bends
+        Per feature, how steep its curve is and how bent.
+    hinges
+        Per column, which features are added before the sum is cut off at zero.
+    together
+        Share of the variance that the hinges have.
+    scales
+        Mean and standard deviation of curves, of hinges and of the whole.
+    """
 
     slopes: NDArray[np.float64]
     bends: NDArray[np.float64]
-    pairs: tuple[tuple[int, int, float], ...]
-    mean: float = 0.0
-    spread: float = 1.0
+    hinges: NDArray[np.float64]
+    together: float
+    scales: tuple[_Scale, _Scale, _Scale] = ((0.0, 1.0), (0.0, 1.0), (0.0, 1.0))
 
     @classmethod
     def drawn(
@@ -199,24 +230,35 @@ class _Surface:
     ) -> _Surface:
         """Return a random function of ``n_used`` features, standardised on ``scores``."""
         n_features = scores.shape[1]
-        used = [int(j) for j in generator.permutation(n_features)[:n_used]]
-        slopes, bends = np.zeros(n_features), np.zeros(n_features)
-        slopes[used] = generator.standard_normal(len(used))
-        bends[used] = _BENT * generator.standard_normal(len(used))
-        alone = float((slopes**2).sum())
-        weights = generator.standard_normal(len(used) - 1)
-        weights *= math.sqrt(alone * together / (1 - together) / max(float((weights**2).sum()), 1e-12))
-        pairs = tuple(zip(used, used[1:], weights.tolist(), strict=False))
-        values = cls(slopes, bends, pairs).of(scores)
-        return cls(slopes, bends, pairs, float(values.mean()), float(values.std()) or 1.0)
+        used = generator.permutation(n_features)[:n_used]
+        signs = generator.choice((-1.0, 1.0), n_features)
+        inside = np.isin(np.arange(n_features), used)
+        slopes = np.where(inside, signs * generator.uniform(0.5, 1.5, n_features), 0.0)
+        bends = np.where(inside, _BENT * generator.standard_normal(n_features), 0.0)
+        n_hinges = max(len(used) // 2, 1)
+        hinges = np.zeros((n_features, n_hinges))
+        hinges[used, np.arange(len(used)) % n_hinges] = signs[used]
+        curves, bent = (_scale(part) for part in cls(slopes, bends, hinges, together).parts(scores))
+        whole = cls(slopes, bends, hinges, together, (curves, bent, (0.0, 1.0))).of(scores)
+        return cls(slopes, bends, hinges, together, (curves, bent, _scale(whole)))
+
+    def parts(self, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return curves and hinges for each row."""
+        curves = scores @ self.slopes + np.sqrt(1.0 + scores**2) @ self.bends
+        signs = np.where(np.arange(self.hinges.shape[1]) % 2, -1.0, 1.0)
+        return curves, np.maximum(scores @ self.hinges, 0.0) @ signs
 
     def of(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the function's value for each row."""
-        total = scores @ self.slopes + np.sqrt(1.0 + scores**2) @ self.bends
-        for first, second, weight in self.pairs:
-            total = total + weight * scores[:, first] * scores[:, second]
-        values: NDArray[np.float64] = (total - self.mean) / self.spread
-        return values
+        curves, hinges = self.parts(scores)
+        first, second, last = self.scales
+        whole = math.sqrt(1 - self.together) * (curves - first[0]) / first[1]
+        whole += math.sqrt(self.together) * (hinges - second[0]) / second[1]
+        return (whole - last[0]) / last[1]
+
+
+def _scale(values: NDArray[np.float64]) -> _Scale:
+    return float(values.mean()), float(values.std()) or 1.0
 
 
 def _number(name: str, value: float, *, least: float = 0.0) -> float:

@@ -52,8 +52,9 @@ def product_errors(
     if draws[0] is None or draws[1] is None:
         return None
     product = _WIDER * draws[0] * draws[1]
-    if data.residual_spread is not None:
-        product *= data.residual_spread(made_up)[:, None]
+    factor = data.error_factor or data.residual_spread
+    if factor is not None:
+        product *= factor(made_up)[:, None]
     return product
 
 

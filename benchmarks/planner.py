@@ -1,0 +1,103 @@
+"""Does the planner predict the error that a fit then has? Setups A to E, epsilon 1 and 4, 1,000 to 16,000 rows.
+
+The planner is told numbers about each setup that were worked out from its formulas, and reads no draw. It is asked twice:
+with all of them, and with the three standard deviations alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.report import Report, markdown_table
+from dpcate import RLearner
+from dpcate.experiments import make_setup
+from dpcate.planning import Assumptions, plan_release
+
+__all__ = ["run"]
+
+ROWS, EPSILONS, TEST_ROWS = (1000, 4000, 16_000), (1.0, 4.0), 20_000
+FACTOR = 1.5
+
+SPREADS = {
+    "A": {"effect_sd": 0.20, "baseline_sd": 0.55, "features": "uniform"},
+    "B": {"effect_sd": 1.12, "baseline_sd": 1.52},
+    "C": {"effect_sd": 0.0, "baseline_sd": 1.86},
+    "D": {"effect_sd": 1.31, "baseline_sd": 1.57},
+    "E": {"effect_sd": 2.58, "baseline_sd": 7.57},
+}
+"""Of each setup: sd of the effect; sd of the mean of both arms' regressions; the shape of the features."""
+
+FORMS = {
+    "A": {"effect_features": 2, "together": 0.0, "propensity_sd": 1.59, "confounding": 0.76, "roughness": 1.0},
+    "B": {"effect_features": 2, "together": 0.0, "propensity_sd": 0.0, "confounding": 0.0},
+    "C": {"effect_features": 1, "together": 0.0, "propensity_sd": 1.41, "confounding": -0.76},
+    "D": {"effect_features": 5, "together": 1.0, "propensity_sd": 0.75, "confounding": 0.63},
+    "E": {"effect_features": 6, "together": 0.0, "propensity_sd": 1.44, "confounding": -0.24},
+}
+"""Further: features in the effect, the share of it that is hinges of sums, sd of the propensity's logit, its correlation with the
+mean regression, and, for A, whose propensity is one wave of two features, that nothing of it is additive."""
+
+
+def run(*, quick: bool = False) -> Report:
+    runs = 4 if quick else 12
+    setups, rows = (("B",), (1000,)) if quick else (tuple(SPREADS), ROWS)
+    cells = [cell for name in setups for n in rows for cell in measure(name, n, runs)]
+    numbers = {"runs": runs, "factor": FACTOR, "cells": cells}
+    return Report("planner", render(numbers), numbers)
+
+
+def measure(name: str, n: int, runs: int) -> list[dict]:
+    """Return, per epsilon, what was realised and what was predicted."""
+    schema = make_setup(name).schema
+    told = {"noise_sd": 1.0, **SPREADS[name]}
+    whole = plan_release(schema, n, EPSILONS, runs=runs, assumed=Assumptions.of(schema, **told, **FORMS[name]))
+    spreads = plan_release(schema, n, EPSILONS, runs=runs, assumed=Assumptions.of(schema, **told))
+    return [
+        {
+            "setup": name,
+            "n": n,
+            "epsilon": epsilon,
+            **realised(name, n, epsilon, runs),
+            "told": {"effect": one.effect_error, "average": one.average_error},
+            "spreads_only": {"effect": other.effect_error, "average": other.average_error},
+        }
+        for epsilon, one, other in zip(EPSILONS, whole.expected, spreads.expected, strict=True)
+    ]
+
+
+def realised(name: str, n: int, epsilon: float, runs: int) -> dict[str, float]:
+    """Return the root mean squared errors of fits on the setup, for single effects and for their average."""
+    setup = make_setup(name)
+    test = setup.draw(TEST_ROWS, 987_654)
+    errors = []
+    for seed in range(runs):
+        sample = setup.draw(n, seed)
+        learner = RLearner(setup.schema, epsilon=epsilon, random_state=seed).fit(sample.Y, sample.T, X=sample.X)
+        off = (learner.ate() - test.effect.mean()) ** 2
+        errors.append([np.mean((learner.effect(test.X) - test.effect) ** 2), off])
+    effect, average = np.sqrt(np.mean(errors, axis=0))
+    return {"effect": float(effect), "average": float(average)}
+
+
+def render(numbers: dict) -> str:
+    lines, inside = [], {"told": 0, "spreads_only": 0}
+    for cell in numbers["cells"]:
+        line = [cell["setup"], f"{cell['n']:,}", f"{cell['epsilon']:g}", f"{cell['effect']:.3f}"]
+        for key in inside:
+            ratio = cell[key]["effect"] / cell["effect"]
+            inside[key] += 1 / FACTOR <= ratio <= FACTOR
+            line += [f"{cell[key]['effect']:.3f}", f"{ratio:.2f}"]
+        line += [f"{cell['average']:.3f}", f"{cell['told']['average']:.3f}"]
+        lines.append(line)
+    header = ["setup", "rows", "epsilon", "realised", "predicted", "ratio", "predicted, sds only", "ratio"]
+    header += ["average: realised", "predicted"]
+    total = len(numbers["cells"])
+    return f"""# What the planner predicts and what a fit then has
+
+Root mean squared error of the R-learner's effects (and of their average), {numbers["runs"]} runs each. The planner was told, from the setups' formulas: the
+standard deviations of effect, noise and mean regression and the shape of the features ("sds only"); and, in the other column, also how many features
+move the effect, how much of it is hinges of sums of features, and how strongly treatment follows the features. It reads no draw.
+
+Within a factor {FACTOR:g}: {inside["told"]} of {total} cells told everything, {inside["spreads_only"]} of {total} told the standard deviations alone.
+
+{markdown_table(header, lines)}"""

@@ -1,0 +1,125 @@
+"""Planning before spending: made-up studies are what was assumed, and the answer says what it should."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from dpcate import Category, Number, Schema
+from dpcate.errors import ParameterError
+from dpcate.experiments import make_setup
+from dpcate.planning import Assumptions, plan_release
+from dpcate.planning.world import World
+from dpcate.splitting import public_generator
+
+SCHEMA = Schema(
+    outcome=Number("y", -8, 8),
+    treatment=Category("arm", ["placebo", "drug"]),
+    features=[Number("age", 18, 98), Category("sex", ["female", "male"]), Number("dose", 0, 10)],
+)
+
+
+def test_a_made_up_study_has_the_spreads_that_were_assumed():
+    assumed = Assumptions.of(SCHEMA, effect_sd=0.7, noise_sd=0.5, baseline_sd=1.2, average_effect=0.3)
+    study = World(SCHEMA, assumed, public_generator()).draw(40_000)
+    treated = study.T == "drug"
+    assert study.effect.mean() == pytest.approx(0.3, abs=0.05)
+    assert study.effect.std() == pytest.approx(0.7, rel=0.05)
+    left = study.Y - np.where(treated, 0.5, -0.5) * study.effect
+    assert left.std() == pytest.approx(np.hypot(0.5, 1.2), rel=0.05)
+    assert set(study.T) == {"placebo", "drug"}
+    assert set(study.X[:, 1]) == {"female", "male"}
+    ages = study.X[:, 0].astype(float)
+    assert 18 <= ages.min() < ages.max() <= 98
+    assert ages.std() == pytest.approx(10, rel=0.05)  # bounds at four standard deviations
+
+
+def test_uniform_features_fill_their_bounds():
+    assumed = Assumptions.of(SCHEMA, features="uniform")
+    ages = World(SCHEMA, assumed, public_generator()).draw(20_000).X[:, 0].astype(float)
+    assert np.quantile(ages, [0.25, 0.75]) == pytest.approx([38, 78], abs=2)
+
+
+def test_a_known_propensity_is_taken_and_an_unknown_one_follows_the_features():
+    trial = Schema(SCHEMA.outcome, SCHEMA.treatment, SCHEMA.features, propensity=0.2)
+    treated = World(trial, Assumptions.of(trial), public_generator()).draw(20_000).T == "drug"
+    assert treated.mean() == pytest.approx(0.2, abs=0.02)
+    study = World(SCHEMA, Assumptions.of(SCHEMA, confounding=0.9), public_generator()).draw(20_000)
+    control = study.T == "placebo"
+    assert study.Y[~control].mean() - study.Y[control].mean() > study.effect.mean() + 0.5
+
+
+def test_more_budget_and_more_rows_are_expected_to_err_less():
+    few = plan_release(SCHEMA, 1000, [0.3, 8.0], runs=4)
+    many = plan_release(SCHEMA, 8000, [8.0], runs=4)
+    errors = [row.effect_error for row in (*few.expected, *many.expected)]
+    widths = [row.average_width for row in (*few.expected, *many.expected)]
+    assert errors == sorted(errors, reverse=True)
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_it_says_when_only_the_average_is_worth_releasing():
+    small = Assumptions.of(SCHEMA, effect_sd=0.05)
+    large = Assumptions.of(SCHEMA, effect_sd=2.0)
+    assert [plan_release(SCHEMA, 2000, [1.0], runs=3, assumed=a).expected[0].average_only for a in (small, large)] == [
+        True,
+        False,
+    ]
+
+
+def test_planning_for_the_average_says_nothing_of_single_effects():
+    row = plan_release(SCHEMA, 1000, [1.0], learner="average", runs=2).expected[0]
+    assert (row.effect_error, row.effect_width, row.average_only) == (None, None, True)
+    assert 0 < row.average_error < row.average_width < 16
+
+
+def test_the_same_question_has_the_same_answer_and_no_table_can_be_passed():
+    assert plan_release(SCHEMA, 500, [1.0], runs=2) == plan_release(SCHEMA, 500, [1.0], runs=2)
+    names = set(inspect.signature(plan_release).parameters)
+    assert not names & {"table", "X", "Y", "T", "rows", "random_state"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"n": 0}, {"n": 10**9}, {"epsilons": []}, {"epsilons": [-1.0]}, {"learner": "s"}, {"runs": 0}, {"delta": 2.0}],
+)
+def test_wrong_questions_are_refused_before_anything_is_simulated(wrong, monkeypatch):
+    monkeypatch.setattr("dpcate.planning.release.World", None)
+    asked = {"n": 500, "epsilons": [1.0]} | wrong
+    with pytest.raises(ParameterError):
+        plan_release(SCHEMA, asked.pop("n"), asked.pop("epsilons"), **asked)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"effect_sd": -1.0},
+        {"noise_sd": 0.0},
+        {"features": "odd"},
+        {"together": 1.5},
+        {"confounding": 2.0},
+        {"effect_features": 0},
+        {"average_effect": np.nan},
+    ],
+)
+def test_impossible_assumptions_are_refused(wrong):
+    with pytest.raises(ParameterError):
+        Assumptions.of(SCHEMA, **wrong)
+
+
+@pytest.mark.slow
+def test_the_prediction_is_near_the_realised_error():
+    """One cell of ``benchmarks/planner.py`` with fewer runs, hence a factor 2."""
+    from dpcate import RLearner
+
+    setup = make_setup("D")
+    assumed = Assumptions.of(
+        setup.schema, effect_sd=1.31, noise_sd=1.0, baseline_sd=1.57, effect_features=5, together=1.0
+    )
+    predicted = plan_release(setup.schema, 4000, [4.0], runs=4, assumed=assumed).expected[0].effect_error
+    test, errors = setup.draw(5000, 99), []
+    for seed in range(4):
+        sample = setup.draw(4000, seed)
+        learner = RLearner(setup.schema, epsilon=4.0, random_state=seed).fit(sample.Y, sample.T, X=sample.X)
+        errors.append(np.mean((learner.effect(test.X) - test.effect) ** 2))
+    assert 1 / 2 < predicted / np.sqrt(np.mean(errors)) < 2
