@@ -4,11 +4,13 @@ import os
 import signal
 from functools import partial
 
+import numpy as np
 import pytest
 from tests.backends.conftest import SCHEMA, fit
 
 from dpcate.errors import TableError
 from dpcate.tables import open_table
+from dpcate.tables.packing import digest_of, pack
 
 distributed = pytest.importorskip("distributed", reason='Dask is not installed: pip install "dpcate[dask]"')
 dd = pytest.importorskip("dask.dataframe", reason='Dask is not installed: pip install "dpcate[dask]"')
@@ -73,8 +75,6 @@ def test_only_sums_come_to_the_driver(cluster, frame):
 
 
 def _count_rows(first, rows):
-    import numpy as np
-
     return [np.array([len(rows)], dtype=np.int64)]
 
 
@@ -88,3 +88,34 @@ def test_a_failing_task_says_nothing_of_the_rows(cluster, frame):
         source.total(failing)
     assert "987654" not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+def test_a_partition_that_comes_back_in_another_order_is_refused(table):
+    """As when a lost partition is computed again from a source without a fixed order."""
+    import dask
+
+    pandas = table.slice(0, 2_000).to_pandas()
+    frame = dd.from_pandas(pandas, npartitions=2, sort=False)
+    with dask.config.set(scheduler="synchronous"):
+        source = open_table(frame, SCHEMA)
+        assert source.total(_count_rows)[0].tolist() == [2_000]
+        (rows, _), *others = (part.compute() for part in source._parts)
+        shuffled = rows.take(np.random.default_rng(0).permutation(len(rows)))
+        source._parts = [dask.delayed((shuffled, digest_of(pack(shuffled)))), *map(dask.delayed, others)]
+        with pytest.raises(TableError, match="another order"):
+            source.total(_count_rows)
+
+
+def test_an_unreadable_partition_says_nothing_of_its_rows(table):
+    import dask
+
+    frame = dd.from_pandas(table.slice(0, 100).to_pandas(), npartitions=1, sort=False)
+
+    def failing(part):
+        raise ValueError("could not convert string to float: 'HIV John'")
+
+    with dask.config.set(scheduler="synchronous"), pytest.raises(TableError, match="ValueError") as caught:
+        open_table(frame.map_partitions(failing, meta=frame._meta), SCHEMA)
+    assert "John" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None

@@ -21,9 +21,9 @@ def test_the_card_says_the_guarantee_and_what_it_means(call, model):
 
 def test_a_test_with_few_false_alarms_finds_what_the_trade_off_allows(call, model, fitted):
     found = 100 * (1 - fitted.guarantee_.tradeoff(0.01))
-    assert f"1 %  {found:.3g} %".split() == [
-        word for line in call("card", model).out.splitlines() if line.split()[:2] == ["1", "%"] for word in line.split()
-    ]
+    lines = [line.split() for line in call("card", model).out.splitlines()]
+    (shown,) = [float(words[2]) for words in lines if words[:2] == ["1", "%"]]
+    assert found <= shown <= found * 1.01, "rounded up: what is said to be the most is the most"
 
 
 @pytest.mark.parametrize(

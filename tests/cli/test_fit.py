@@ -87,7 +87,7 @@ def test_over_budget_is_refused_with_code_3_before_a_row_is_read(
     def unread(*_):
         pytest.fail("the table was read")
 
-    monkeypatch.setattr(fit_module, "encode_table", unread)
+    monkeypatch.setattr(fit_module, "open_table", unread)
     monkeypatch.setattr(RLearner, "fit_table", unread)
     line = refused(*changed(arguments, out=tmp_path / "second"), code=3)
     assert all(word in line for word in ("spent epsilon = 1.9", "requested 1", "left "))

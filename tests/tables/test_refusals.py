@@ -44,10 +44,10 @@ REFUSED = {
     "missing from X": (lambda: encode_arrays([0, 1], [0, 1], pd.DataFrame({"z": [NUMBER] * 2}), SCHEMA), "'x', 'c'"),
     "missing from Y": (lambda: encode_arrays(pd.DataFrame({"z": [1]}), [0], X, SCHEMA), "missing: 'y'"),
     "unnamed pandas columns": (lambda: encode_features(pd.DataFrame(X), SCHEMA), "missing: 'x', 'c'"),
-    "two columns of a name in pandas": (lambda: encode_table(pandas_with_two_x(), SCHEMA), "more than one 'x'"),
+    "two columns of a name in pandas": (lambda: encode_table(pandas_with_two_x(), SCHEMA), "distinct column names"),
     "two columns of a name in arrow": (
         lambda: encode_table(pa.table([[1], [NUMBER], [1]], names=["x", "x", "y"]), SCHEMA),
-        "more than one 'x'",
+        "distinct column names",
     ),
     "too few columns": (lambda: encode_arrays([0, 1], [0, 1], X[:, :1], SCHEMA), "got another number of columns"),
     "too many columns": (lambda: encode_features(np.full((2, 3), NUMBER), SCHEMA), "got another number of columns"),

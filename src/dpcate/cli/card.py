@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,15 @@ def _number(value: float | None) -> str:
 
 
 def _rates(row: dict[str, float]) -> tuple[str, str]:
-    return f"{100 * row['false_positive_rate']:.3g} %", f"{100 * row['true_positive_rate']:.3g} %"
+    return f"{100 * row['false_positive_rate']:.3g} %", f"{_rounded_up(100 * row['true_positive_rate']):.3g} %"
+
+
+def _rounded_up(value: float) -> float:
+    """Return the value with three digits, never less than it is."""
+    if value <= 0:
+        return 0.0
+    step = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return math.ceil(value / step * (1 - 1e-12)) * step
 
 
 def _spent(row: dict[str, Any]) -> tuple[str, str, str]:

@@ -18,12 +18,13 @@ from dpcate.cli.writing import check_new, held_room
 from dpcate.errors import DocumentError, DpcateError, NotAvailableError, ParameterError, SchemaError, TableError
 from dpcate.learners import DRLearner, RLearner, SLearner
 from dpcate.schema import Schema
-from dpcate.tables import encode_table
+from dpcate.tables import open_table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dpcate.learners import CateLearner
+    from dpcate.tables import RowSource
 
 __all__ = ["fit"]
 
@@ -93,11 +94,11 @@ def fit(**options: Any) -> None:  # noqa: ANN401 - values of the options above
         book.check(cost)
     with held_room(out) as free_room:
         with step("Checking the table"):
-            _check_table(options["table"], learner)
+            rows = _open(options["table"], learner)
         if book is not None:
             book.enter(cost, options)
         with step("Fitting"):
-            learner.fit_table(options["table"])
+            learner.fit_table(rows)
         free_room()
         with step("Writing the release"):
             _write(learner, out, options["title"], book)
@@ -132,16 +133,17 @@ def _learner(schema: Schema, options: dict[str, Any]) -> CateLearner:
     )
 
 
-def _check_table(table: str, learner: CateLearner) -> None:
-    """Read the whole table once: a file that breaks off in the middle must not cost anything.
+def _open(table: str, learner: CateLearner) -> RowSource:
+    """Read the whole table: a file that breaks off in the middle must not cost anything.
 
     Privacy
     -------
-    Releases nothing: the encoded rows are dropped. It refuses what the fit itself would refuse.
+    Releases nothing. It refuses what the fit itself would refuse.
     """
-    rows = encode_table(table, learner.schema)
-    if learner.neighbours == "replace" and len(rows) == 0:
+    rows = open_table(table, learner.schema)
+    if learner.neighbours == "replace" and rows.n_rows == 0:
         raise TableError("the table has no rows; under replace-one their number is public and must be positive.")
+    return rows
 
 
 def _write(learner: CateLearner, out: Path, title: str | None, book: Book | None) -> None:

@@ -86,7 +86,8 @@ class AdjustedLearner(CateLearner):
         Part of the release: nothing is read or spent. See ``docs/statistics/validation.md``.
         """
         self._fitted("effect")
-        return calibrate(Released(self.schema_, self.models_), self._propensity(), alpha)
+        propensity = Propensity(self.schema_.propensity, check_floor(self.options_["propensity_floor"]))
+        return calibrate(Released(self.schema_, self.models_), propensity, alpha)
 
     def _propensity(self) -> Propensity:
         return Propensity(self.schema.propensity, check_floor(self.propensity_floor))

@@ -115,7 +115,9 @@ class Run:
 
     def planned_cost(self) -> Guarantee:
         """Return what the run will cost, from public facts alone: each stage spends its whole budget."""
-        promised = getattr(self.base_learner, "promise", _epsilon_delta)
+        promised = getattr(self.base_learner, "promise", None)
+        if promised is None:  # all that is known of its cost is one point of the trade-off curve, checked after the run
+            return Guarantee(EpsilonDelta(self.epsilon, self.delta * (1 + _TOLERANCE)), self.neighbours)
         return self.plan.cost({name: promised(budget) for name, budget in self._budgets().items()})
 
     def _cost(self, released: Released) -> Guarantee:
@@ -125,11 +127,6 @@ class Run:
                 "the base learner reports a cost above the budget, or another relation: its result is withheld."
             )
         return cost
-
-
-def _epsilon_delta(budget: Budget) -> Guarantee:
-    """Return what a base learner of unknown kind may spend at most."""
-    return Guarantee(EpsilonDelta(budget.epsilon, budget.delta), budget.neighbours)
 
 
 def _marked(model: AdditiveFunction, noise: NoiseSource) -> AdditiveFunction:

@@ -1,7 +1,8 @@
 """Rows of a Dask data frame: every partition is encoded and passed over where it is; only whole-number sums come back.
 
 Partitions keep their order and rows theirs, so a row's number is its partition's offset plus its place. If a worker is
-lost, Dask computes its partitions again from their source, with the same numbers and the same sums.
+lost, Dask computes its partitions again from their source. A partition that comes back with other rows, or in another
+order, would give rows other numbers: every pass compares a digest with that of the first time and refuses.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dpcate.errors import TableError
 from dpcate.kernels.totals import add_up, combine
 from dpcate.tables.encoding import encode_table
 from dpcate.tables.frames import check_names
-from dpcate.tables.packing import joined
+from dpcate.tables.packing import CHANGED, digest_of, joined, pack
+from dpcate.tables.sealing import sealed
 from dpcate.tables.source import BATCH
 
 if TYPE_CHECKING:
@@ -39,22 +41,19 @@ class DaskRows:
         The public description of the columns.
     """
 
+    @sealed
     def __init__(self, frame: Any, schema: Schema) -> None:  # noqa: ANN401 - dask is optional and has no stubs
         dask = _dask()
-
         check_names(list(frame.columns), needed=schema.column_names)
         self._schema = schema
         wanted = frame[list(schema.column_names)]
         parts = [dask.delayed(_encode)(part, schema) for part in wanted.to_delayed()]
         self._parts = list(dask.persist(*parts))
-        try:
-            lengths = dask.compute(*[dask.delayed(len)(part) for part in self._parts])
-        except TableError:
-            raise
-        except Exception as error:
-            raise _failure(error) from None
+        known = dask.compute(*[dask.delayed(_identity)(part) for part in self._parts])
+        self._digests = [digest for _, digest in known]
+        lengths = [length for length, _ in known]
         self._firsts = [sum(lengths[:k]) for k in range(len(lengths))]
-        self._lengths = lengths
+        self._n_rows = int(sum(lengths))
 
     def __repr__(self) -> str:
         return "DaskRows()"
@@ -67,28 +66,31 @@ class DaskRows:
     @property
     def n_rows(self) -> int:
         """Number of rows, active or not."""
-        return int(sum(self._lengths))
+        return self._n_rows
 
-    def total(self, work: RowWork, *, one_thread: bool = False) -> list[NDArray[Any]]:  # noqa: ARG002 - one thread per task
+    @sealed
+    def total(self, work: RowWork, *, one_thread: bool = False) -> list[NDArray[Any]]:  # noqa: ARG002 - one per task
         """Return the exact totals of ``work``; partial sums are added on the workers."""
         dask = _dask()
-
         shipped = dask.delayed(work, traverse=False, pure=False)
-        numbered = zip(self._firsts, self._parts, strict=True)
-        sums = [dask.delayed(_total)(shipped, first, part) for first, part in numbered]
+        numbered = zip(self._firsts, self._parts, self._digests, strict=True)
+        sums = [dask.delayed(_total)(shipped, first, part, digest) for first, part, digest in numbered]
         while len(sums) > 1:
             sums = [dask.delayed(_join)(sums[k : k + _FAN_IN]) for k in range(0, len(sums), _FAN_IN)]
-        try:
-            totals: list[NDArray[Any]] = dask.compute(sums[0])[0]
-        except Exception as error:
-            raise _failure(error) from None
+        totals: list[NDArray[Any]] = dask.compute(sums[0])[0]
         return totals
 
+    @sealed
     def held(self) -> Rows:
         """Return all rows on the driver, for models that need them at once."""
-        dask = _dask()
+        parts = _dask().compute(*self._parts)
+        return joined(
+            [_same(part, digest) for part, digest in zip(parts, self._digests, strict=True)], self._n_features
+        )
 
-        return joined(list(dask.compute(*self._parts)), len(self._schema.features))
+    @property
+    def _n_features(self) -> int:
+        return len(self._schema.features)
 
 
 def _dask() -> Any:  # noqa: ANN401 - dask has few stubs
@@ -97,20 +99,28 @@ def _dask() -> Any:  # noqa: ANN401 - dask has few stubs
     return dask
 
 
-def _failure(error: Exception) -> TableError:
-    """Return an error without the cluster's text, which may quote rows."""
-    return TableError(f"The Dask table must be one that its workers can read; a task ended in {type(error).__name__}.")
+def _encode(part: Any, schema: Schema) -> tuple[Rows, bytes]:  # noqa: ANN401 - a pandas frame
+    rows = encode_table(part, schema)
+    return rows, digest_of(pack(rows))
 
 
-def _encode(part: Any, schema: Schema) -> Rows:  # noqa: ANN401 - a pandas frame
-    return encode_table(part, schema)
+def _identity(part: tuple[Rows, bytes]) -> tuple[int, bytes]:
+    return len(part[0]), part[1]
 
 
-def _total(work: RowWork, first: int, rows: Rows) -> list[NDArray[Any]]:
+def _same(part: tuple[Rows, bytes], digest: bytes) -> Rows:
+    """Return the rows if they are those of the first time, in that order."""
+    rows, found = part
+    if found != digest:
+        raise TableError(CHANGED)
+    return rows
+
+
+def _total(work: RowWork, first: int, part: tuple[Rows, bytes], digest: bytes) -> list[NDArray[Any]]:
+    rows = _same(part, digest)
     starts = range(0, max(len(rows), 1), BATCH)
-    return [
-        array.astype(object) for array in add_up(work(first + start, rows[start : start + BATCH]) for start in starts)
-    ]
+    totals = add_up(work(first + start, rows[start : start + BATCH]) for start in starts)
+    return [array.astype(object) for array in totals]
 
 
 def _join(sums: list[list[NDArray[Any]]]) -> list[NDArray[Any]]:

@@ -73,7 +73,10 @@ def check_names(present: Iterable[object], *, needed: Iterable[str]) -> None:
     counts = Counter(list(present))
     repeated = [name for name, count in counts.items() if count > 1]
     if repeated:
-        raise TableError(f"A table must have distinct column names; got more than one {repeated[0]!r}.")
+        wanted = set(needed)  # other names may be a first row where a header should be
+        known = [name for name in repeated if name in wanted]
+        got = f"got more than one {known[0]!r}" if known else "one that the schema does not name repeats"
+        raise TableError(f"A table must have distinct column names; {got}.")
     missing = [name for name in needed if name not in counts]
     if missing:
         raise TableError(

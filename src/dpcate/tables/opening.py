@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from dpcate.tables.encoding import encode_table
-from dpcate.tables.source import HeldRows
+from dpcate.tables.source import HeldRows, RowSource
 from dpcate.tables.streams import is_stream, is_table_path, store_files, store_stream
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dpcate.schema import Schema
-    from dpcate.tables.source import RowSource
 
 __all__ = ["open_table"]
 
@@ -24,7 +23,8 @@ def open_table(table: object, schema: Schema) -> RowSource:
     ----------
     table
         A pandas, polars or pyarrow table, a mapping of columns; a path to a .csv or .parquet file or to a folder of
-        such files; a stream of Arrow batches; a Dask or Spark data frame, whose rows stay where they are.
+        such files; a stream of Arrow batches; a Dask or Spark data frame, whose rows stay where they are; rows that
+        were opened before.
     schema
         The public description of the columns.
 
@@ -32,6 +32,8 @@ def open_table(table: object, schema: Schema) -> RowSource:
     -------
     Releases nothing; see :class:`~dpcate.tables.source.RowSource`.
     """
+    if isinstance(table, RowSource):
+        return table
     if is_table_path(table):
         return store_files(cast("str | Path", table), schema)
     if is_stream(table):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,18 @@ from dpcate.tables.rows import Rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["joined", "pack", "packed_size", "unpack"]
+__all__ = ["CHANGED", "digest_of", "joined", "pack", "packed_size", "unpack"]
+
+
+CHANGED = (
+    "the cluster computed some rows again and they came back different or in another order; read the table from files, "
+    "or sort it by a key, and fit again."
+)
+
+
+def digest_of(packed: bytes) -> bytes:
+    """Return a short digest of packed rows, by which they are known again."""
+    return hashlib.blake2b(packed, digest_size=16).digest()
 
 
 def packed_size(n_rows: int, n_features: int) -> int:

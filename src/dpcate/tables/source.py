@@ -8,7 +8,7 @@ backend gives the same release.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ RowWork = Callable[[int, Rows], Sequence[NDArray[np.int64]]]
 """Gets the number of a batch's first row and the batch (of at most BATCH rows); returns whole-number arrays."""
 
 
+@runtime_checkable
 class RowSource(Protocol):
     """Rows that can be passed over as often as needed; private."""
 
