@@ -120,9 +120,11 @@ def fit_files(folder: str) -> float:
 
 
 def fit_dask(folder: str) -> float:
+    import dask
     import dask.dataframe as dd
     from distributed import Client, LocalCluster
 
+    dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28})  # see docs/scale.md
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         client.run(warm)
         return timed(lambda: dd.read_parquet(folder))
@@ -172,7 +174,7 @@ At {plain["rows"]:,} rows in memory, a pass `(X * weight).sum()` over the {FEATU
 {1e3 * plain["fit"]:.0f} ms: {plain["ratio"]:.1f} times as long ({plain["low"]:.1f} to {plain["high"]:.1f} in five interleaved repeats).
 
 ## Dask and Spark on the same two cores
-Dask with two worker processes, Spark with `local[2]`, both up before the clock starts, reading the same Parquet files.
+Dask with two worker processes (which may keep freed memory, see docs/scale.md), Spark with `local[2]`, both up before the clock starts, reading the same Parquet files.
 
 {markdown_table(["engine", "rows", "s", "times our own"], engines)}"""
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from dpcate.accounting import EpsilonDelta, Guarantee, mu_for
 from dpcate.errors import BudgetError, ParameterError
+from dpcate.kernels.threads import one_thread
 from dpcate.learners.rehearsal import rehearse
 from dpcate.learners.released import Released
 from dpcate.learners.selection import ChosenRows, Selection
-from dpcate.learners.threads import one_thread
 from dpcate.models import Budget
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcate.errors import TableError
+from dpcate.kernels.threads import one_thread
 from dpcate.kernels.totals import add_up, combine
 from dpcate.tables.encoding import encode_table
 from dpcate.tables.frames import check_names
@@ -119,7 +120,8 @@ def _same(part: tuple[Rows, bytes], digest: bytes) -> Rows:
 def _total(work: RowWork, first: int, part: tuple[Rows, bytes], digest: bytes) -> list[NDArray[Any]]:
     rows = _same(part, digest)
     starts = range(0, max(len(rows), 1), BATCH)
-    totals = add_up(work(first + start, rows[start : start + BATCH]) for start in starts)
+    with one_thread():
+        totals = add_up(work(first + start, rows[start : start + BATCH]) for start in starts)
     return [array.astype(object) for array in totals]
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from dpcate.errors import TableError
+from dpcate.kernels.threads import one_thread
 from dpcate.kernels.totals import add_up, combine
 from dpcate.tables.encoding import encode_table
 from dpcate.tables.frames import check_names
@@ -137,7 +138,8 @@ def _summer(work: RowWork, places: dict[tuple[int, int], tuple[int, bytes]], n_f
                     rows = unpack(memoryview(packed[k].as_buffer()), n_rows[k].as_py(), n_features)
                     yield list(work(first, rows))
 
-        sums = add_up(parts())
+        with one_thread():
+            sums = add_up(parts())
         if sums:
             exact = pickle.dumps([array.astype(object) for array in sums])
             yield _record([[1], [exact]], [pa.int32(), pa.binary()], _names(_SUMS))
