@@ -18,10 +18,10 @@ from dpcate.tables.columns import Column
 from dpcate.tables.frames import as_frame, check_names, frame_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["file_columns"]
+__all__ = ["csv_tables", "file_columns"]
 
 LONGEST_LINE = 2**24
 """Bytes that one line of a CSV file may have."""
@@ -47,11 +47,12 @@ def file_columns(path: Path, names: Sequence[str]) -> list[Column]:
         raise TableError(f"A .{kind} table must be well formed; {str(path)!r} cannot be read as one.") from None
 
 
-def _csv_columns(path: Path, names: Sequence[str]) -> list[Column]:
+def csv_tables(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
+    """Yield the named columns of a .csv file as bytes, some rows at a time; at least one table, if without rows."""
     # The decoder reads ahead, past the header: it must not stumble over a row.
     with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
         check_names(next(csv.reader(lines)), needed=names)
-    table = pyarrow.csv.read_csv(
+    reader = pyarrow.csv.open_csv(
         path,
         read_options=pyarrow.csv.ReadOptions(block_size=LONGEST_LINE),
         parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
@@ -61,6 +62,14 @@ def _csv_columns(path: Path, names: Sequence[str]) -> list[Column]:
             strings_can_be_null=False,
         ),
     )
+    with reader:
+        yield reader.schema.empty_table()
+        for batch in reader:
+            yield pa.Table.from_batches([batch])
+
+
+def _csv_columns(path: Path, names: Sequence[str]) -> list[Column]:
+    table = pa.concat_tables(csv_tables(path, names))
     return [Column(name, table.column(name)) for name in names]
 
 

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet
 
 from dpcate.errors import TableError
 from dpcate.kernels.pool import available_cores, kept_threads
 from dpcate.tables.columns import Column, arrow_column
 from dpcate.tables.encoding import encode_columns
-from dpcate.tables.files import LONGEST_LINE
+from dpcate.tables.files import csv_tables
 from dpcate.tables.frames import check_names
 from dpcate.tables.sealing import sealed
 from dpcate.tables.stored import HOLD_AT_MOST, StoredRows
@@ -115,23 +114,8 @@ def _parquet_pieces(file: Path, names: Sequence[str]) -> Iterator[list[Column]]:
 
 
 def _csv_pieces(file: Path, names: Sequence[str]) -> Iterator[list[Column]]:
-    # The decoder reads ahead, past the header: it must not stumble over a row.
-    with file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
-        check_names(next(csv.reader(lines)), needed=names)
-    reader = pyarrow.csv.open_csv(
-        file,
-        read_options=pyarrow.csv.ReadOptions(block_size=LONGEST_LINE),
-        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-        convert_options=pyarrow.csv.ConvertOptions(
-            include_columns=list(names),
-            column_types={name: pa.large_binary() for name in names},  # bytes: a field that is no text is missing
-            strings_can_be_null=False,
-        ),
-    )
-    with reader:
-        for batch in reader:
-            table = pa.Table.from_batches([batch])
-            yield [Column(name, table.column(name)) for name in names]
+    for table in csv_tables(file, names):
+        yield [Column(name, table.column(name)) for name in names]
 
 
 def _columns(table: pa.Table, names: Sequence[str]) -> list[Column]:
