@@ -124,7 +124,8 @@ def fit_dask(folder: str) -> float:
     import dask.dataframe as dd
     from distributed import Client, LocalCluster
 
-    dask.config.set({"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28})  # see docs/scale.md
+    for name in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):  # see docs/scale.md
+        dask.config.set({f"distributed.nanny.pre-spawn-environ.{name}": 2**28})
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         client.run(warm)
         return timed(lambda: dd.read_parquet(folder))

@@ -14,7 +14,9 @@ from dpcate.models import uncertainty_of
 from dpcate.report.card import causal_assumptions
 from dpcate.report.charts import MOST_LEVELS, shape_chart, shape_table, shared_domain, tradeoff_chart, typical_points
 from dpcate.report.groups import Group, find_groups, varies
+from dpcate.report.subgroups import describe_subgroups
 from dpcate.report.whatif import ALPHA
+from dpcate.report.whom import describe_calibration, describe_rule
 from dpcate.report.wording import ASSUMPTIONS, decimals_for, headline, level_text, plain_number, signed, value_text
 from dpcate.schema import Category, Number
 
@@ -31,6 +33,7 @@ _KNOWN_STAGES = {
     "propensity": ("Who was treated", "How each feature moves the probability of treatment."),
     "outcome": ("The outcome itself", "How each feature moves the outcome, whoever was treated."),
 }
+_CHECKS = "validation_"
 _SHOWN_RATES = (0.01, 0.05, 0.1)
 
 
@@ -44,7 +47,10 @@ def report_content(learner: CateLearner, card: dict[str, Any]) -> tuple[dict[str
         "average": _average(learner, decimals),
         "groups": _groups(learner, decimals),
         "effect": _stage(learner, "effect", charts, places),
-        "stages": [_stage(learner, name, charts, places) for name in learner.models_ if name != "effect"],
+        "stages": [_stage(learner, name, charts, places) for name in learner.models_ if _is_ordinary(name)],
+        "subgroups": describe_subgroups(learner, decimals),
+        "rule": describe_rule(learner, decimals),
+        "calibration": describe_calibration(learner, decimals),
         "privacy": _privacy(card, charts, places),
         "known_propensity": learner.schema_.propensity,
         "arms": [level_text(level) for level in learner.schema_.treatment.levels],
@@ -53,6 +59,11 @@ def report_content(learner: CateLearner, card: dict[str, Any]) -> tuple[dict[str
         "causal_assumptions": causal_assumptions(learner),
         "plain_number": plain_number,
     }, charts
+
+
+def _is_ordinary(name: str) -> bool:
+    """Return whether a stage is drawn among the models behind the effect; checks on held-out rows are not."""
+    return name != "effect" and not name.startswith(_CHECKS)
 
 
 def _decimals(learner: CateLearner) -> int:
