@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from tests.report.conftest import BAD_LEVELS, HOSTILE, rows, study
 
 from dpcate import Category, MultiStage, Number, RLearner, Schema, SLearner, Stage
@@ -168,3 +169,14 @@ def test_checks_are_a_section_of_their_own_and_not_models(open_page, validated):
 def test_a_learner_without_held_out_rows_has_no_check(fitted):
     assert describe_calibration(fitted, 3) is None
     assert 'id="calibration"' not in render_report(fitted, make_card(fitted))
+
+
+@pytest.mark.parametrize("width", [1100, 360])
+def test_a_page_with_all_sections_is_open_to_everybody_and_fits_a_phone(open_page, validated, width):
+    shown = open_page(render_report(validated, make_card(validated)), width=width)
+    shown.evaluate("document.querySelectorAll('details').forEach(node => { node.open = true; })")
+    found = Axe().run(shown).response["violations"]
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    assert shown.locator("svg.dot").first.is_visible() == (width > 480)  # a phone has the numbers alone
+    assert shown.locator("table.dots td").first.is_visible()
