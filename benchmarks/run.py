@@ -7,7 +7,19 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import accuracy, coverage, ebm_vs_interpret, gotv, limit, planner, published_check, scale, speed, tuning
+from benchmarks import (
+    accuracy,
+    average_width,
+    coverage,
+    ebm_vs_interpret,
+    gotv,
+    limit,
+    planner,
+    published_check,
+    scale,
+    speed,
+    tuning,
+)
 
 QUESTIONS = {
     "accuracy": accuracy.run,
@@ -20,6 +32,7 @@ QUESTIONS = {
     "published_check": published_check.run,
     "scale": scale.run,
     "coverage": coverage.run,
+    "average_width": average_width.run,
 }
 
 

@@ -34,6 +34,9 @@ __all__ = ["MomentRegression", "Observation"]
 SMALLEST_WEIGHT = 0.06
 """Functions that the plan gives less than this multiple of the largest weight are left out."""
 
+CONSTANT_CLIP = 3.5
+"""A mean alone has little noise to pay for: its target is clipped no nearer than this many standard deviations."""
+
 TREATMENT_SIGNAL = 2.0
 """Prior variance of a treatment's term, in variances of the target: hardly any shrinkage."""
 
@@ -80,7 +83,8 @@ class MomentRegression:
         if self.data.kind == "probability":
             return farthest
         n_terms = 1 if self.data.constant else 1 + 6 * len(self.data.columns)
-        return clip_at(self.target, mu=self.mu, n_rows=self.n_rows, n_terms=n_terms, farthest=farthest)
+        clip = clip_at(self.target, mu=self.mu, n_rows=self.n_rows, n_terms=n_terms, farthest=farthest)
+        return min(max(clip, CONSTANT_CLIP * self.target.scale), farthest) if self.data.constant else clip
 
     @cached_property
     def attenuation(self) -> float:

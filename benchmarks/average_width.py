@@ -1,0 +1,61 @@
+"""How wide the private interval of the average effect is, beside EconML's non-private one, on setup B at 4,000 rows and epsilon = 1."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from benchmarks.report import Report, markdown_table
+from dpcate import AverageEffect
+from dpcate.experiments import make_setup
+
+__all__ = ["run"]
+
+N_ROWS = 4_000
+
+
+def run(*, quick: bool = False) -> Report:
+    setup = make_setup("B")
+    truth = float(setup.draw(400_000, 7).effect.mean())
+    known = replace(setup.schema, propensity=0.5)
+    ways = {
+        "AverageEffect, propensity known (0.5 by design)": lambda rows, seed: private(known, rows, seed),
+        "AverageEffect, propensity estimated": lambda rows, seed: private(setup.schema, rows, seed),
+        "EconML's LinearDRLearner, not private": not_private,
+    }
+    runs = 2 if quick else 20
+    found = {name: [] for name in ways}
+    for seed in range(runs):
+        rows = setup.draw(N_ROWS, seed)
+        for name, way in ways.items():
+            found[name].append(way(rows, seed))
+    widths = {name: float(np.mean([high - low for low, high in each])) for name, each in found.items()}
+    covers = {name: float(np.mean([low <= truth <= high for low, high in each])) for name, each in found.items()}
+    reference = widths["EconML's LinearDRLearner, not private"]
+    lines = [
+        [name, f"{widths[name]:.3f}", f"{widths[name] / reference:.2f}", f"{100 * covers[name]:.0f}"] for name in ways
+    ]
+    table = markdown_table(["interval", "mean width", "times EconML's", "covers, %"], lines)
+    text = f"# Width of the average effect's interval\n\nSetup B, {N_ROWS:,} rows, epsilon = 1, delta = 1e-5, {runs} runs.\n\n{table}"
+    return Report("average_width", text, {"widths": widths, "covers": covers, "runs": runs})
+
+
+def private(schema, rows, seed: int) -> tuple[float, float]:
+    return AverageEffect(schema, epsilon=1.0, random_state=seed).fit(rows.Y, rows.T, X=rows.X).ate_interval()
+
+
+def not_private(rows, seed: int) -> tuple[float, float]:
+    from econml.dr import LinearDRLearner
+    from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LinearDRLearner(
+            model_regression=GradientBoostingRegressor(n_estimators=60),
+            model_propensity=GradientBoostingClassifier(n_estimators=30),
+            random_state=seed,
+        ).fit(rows.Y, rows.T, X=rows.X)
+        low, high = model.ate_interval(rows.X, T0=0, T1=1)
+    return float(low), float(high)
