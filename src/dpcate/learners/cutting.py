@@ -89,6 +89,8 @@ def make_groups(column: Feature, shares: NDArray[np.float64], edges: Sequence[fl
 def _default_edges(column: Number, shares: NDArray[np.float64]) -> list[float]:
     """Return the ends of histogram cells that are nearest to the quartiles of the released shares."""
     by_cell = shares[1:].reshape(N_CELLS, -1).sum(axis=1)
+    if not by_cell.sum() > 0.0:  # nobody has a known value, as far as the noise tells
+        by_cell = np.ones(N_CELLS)
     reached = np.concatenate([[0.0], np.cumsum(by_cell)]) / by_cell.sum()
     nearest = {int(np.abs(reached - level).argmin()) for level in _QUARTERS}
     return [column.low + (column.high - column.low) * k / N_CELLS for k in sorted(nearest) if 0 < k < N_CELLS]

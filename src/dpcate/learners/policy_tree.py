@@ -108,7 +108,7 @@ def _number_splits(j: int, column: Number, share: NDArray[np.float64], n_cuts: i
 def _category_splits(j: int, column: Category, means: NDArray[np.float64], most: int) -> list[Split]:
     """Return single levels and, from the level with the largest gain downwards, the sets that win most."""
     ranked = [int(code) for code in np.argsort(-means[1:], kind="stable") + 1]
-    sets = [ranked[:size] for size in range(1, len(ranked) + 1)]
+    sets = [ranked[:size] for size in range(1, max(len(ranked), 2))]  # all levels together tell nobody apart
     sets += [[code] for code in ranked[1:]]
     splits = []
     for chosen in sets[:most]:
