@@ -6,9 +6,7 @@ the effect on a test sample; ratios are the published mean over ours.
 
 from __future__ import annotations
 
-import csv
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -16,10 +14,10 @@ from joblib import Parallel, delayed
 from benchmarks.report import Report, markdown_table
 from dpcate import DRLearner, RLearner, SLearner
 from dpcate.experiments import make_setup
+from dpcate.experiments.published_values import published
 
 __all__ = ["run", "study"]
 
-PUBLISHED = Path(__file__).parent / "published_mse.csv"
 SETUPS = {"A": "A", "B": "B", "C": "C", "D": "D-published", "E": "E-published"}
 SIZES = (500, 1000, 2000, 4000, 8000, 16000)
 EPSILONS = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -43,12 +41,11 @@ def study(
     *, sizes, epsilons, runs: int, learners=tuple(LEARNERS), plans=PLANS, model="additive", n_jobs=2
 ) -> list[dict]:
     """Return one record per setup, size, epsilon, learner and plan."""
-    published = read_published()
     jobs = list(product(SETUPS, sizes, epsilons, learners, plans))
     errors = Parallel(n_jobs=n_jobs)(delayed(cell_errors)(*job, runs, model) for job in jobs)
     records = []
     for (setup, n, epsilon, learner, plan), error in zip(jobs, errors, strict=True):
-        known = published.get((setup, n, epsilon), {})
+        known = published_errors(setup, n, epsilon)
         records.append(
             {
                 "setup": setup,
@@ -79,15 +76,10 @@ def cell_errors(setup: str, n: int, epsilon: float, learner: str, plan: str, run
     return errors
 
 
-def read_published() -> dict[tuple[str, int, float], dict[str, float]]:
-    """Return the published errors by setup, size and epsilon."""
-    table: dict[tuple[str, int, float], dict[str, float]] = {}
-    lines = [line for line in PUBLISHED.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    for row in csv.DictReader(lines):
-        cell = table.setdefault((row["setup"], int(row["n"]), float(row["epsilon"])), {})
-        if row["mse"]:
-            cell[row["learner"]] = float(row["mse"])
-    return table
+def published_errors(setup: str, n: int, epsilon: float) -> dict[str, float]:
+    """Return the published errors of a cell by learner."""
+    found = {learner: published(SETUPS[setup], n, learner, epsilon) for learner in LEARNERS}
+    return {learner: values.mse for learner, values in found.items() if values is not None}
 
 
 def ratios(cells: list[dict], rival: tuple[str, ...]) -> np.ndarray:

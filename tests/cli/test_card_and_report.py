@@ -31,7 +31,7 @@ def test_a_test_with_few_false_alarms_finds_what_the_trade_off_allows(call, mode
 )
 def test_a_void_or_nominal_guarantee_is_said_first(call, tmp_path, schema, frame, options, first):
     if options.get("model") == "interpret":
-        pytest.importorskip("interpret")
+        pytest.importorskip("interpret", reason="interpret is not installed")
     SLearner(schema, **options).fit_table(frame).save(tmp_path / "m.json")
     assert call("card", tmp_path / "m.json").out.startswith(first)
 

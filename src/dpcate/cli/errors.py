@@ -47,7 +47,7 @@ def run(command: click.Command, arguments: Sequence[str] | None = None) -> int:
         click.echo(asked.format_message(), err=True)
         return BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
-        _say("stopped. Nothing was written; what a ledger has entered stays spent.")
+        _say("stopped. A release is whole or not there; what a ledger has entered stays spent.")
         return INTERRUPTED
     except Exception as error:
         return _ended(error)

@@ -159,9 +159,9 @@ def _write(learner: CateLearner, out: Path, title: str | None, book: Book | None
 def _say(learner: CateLearner, out: Path, book: Book | None) -> None:
     click.echo(f"Guarantee: {learner.guarantee_}")
     click.echo(f"Average effect: {_average(learner)}")
+    click.echo(f"Wrote {out}: model.json, card.json, report.html")
     if book is not None:
         click.echo(book.summary())
-    click.echo(f"Wrote {out}: model.json, card.json, report.html")
 
 
 def _average(learner: CateLearner) -> str:

@@ -17,7 +17,7 @@ from dpcate.errors import NotAvailableError
 from dpcate.experiments.figures.style import Method
 from dpcate.experiments.grid import Cell
 from dpcate.experiments.made_up_voting import make_made_up_voting
-from dpcate.experiments.run import _fit as fit_cell
+from dpcate.experiments.run import fit_cell
 from dpcate.experiments.studies import StudyPaths, make_study
 
 if TYPE_CHECKING:

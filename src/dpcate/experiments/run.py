@@ -31,7 +31,17 @@ if TYPE_CHECKING:
     from dpcate.experiments.studies import Study
     from dpcate.learners import CateLearner
 
-__all__ = ["DELTA", "NO_PRIVACY", "N_POINTS", "RunRecord", "failed_run", "prepare_study", "run_once", "true_effects"]
+__all__ = [
+    "DELTA",
+    "NO_PRIVACY",
+    "N_POINTS",
+    "RunRecord",
+    "failed_run",
+    "fit_cell",
+    "prepare_study",
+    "run_once",
+    "true_effects",
+]
 
 DELTA = 1e-5
 NO_PRIVACY = 1e6
@@ -67,7 +77,7 @@ def run_once(cell: Cell, replicate: int, paths: StudyPaths | None = None) -> Run
     table = study.draw(cell.n, cell.data_seed(replicate)).table
     started = time.perf_counter()
     try:
-        fitted = _fit(cell, study, table, cell.seed(replicate))
+        fitted = fit_cell(cell, study, table, cell.seed(replicate))
         seconds = time.perf_counter() - started
         predicted = np.asarray(fitted.effect(X), dtype=np.float64)
         _check_finite(predicted)
@@ -103,7 +113,8 @@ def true_effects(studies: Iterable[str], paths: StudyPaths | None = None) -> dic
     return {name: prepare_study(name, paths or StudyPaths())[2][:N_POINTS] for name in dict.fromkeys(studies)}
 
 
-def _fit(cell: Cell, study: Study, table: dict[str, NDArray[Any]], seed: int) -> Fitted:
+def fit_cell(cell: Cell, study: Study, table: dict[str, NDArray[Any]], seed: int) -> Fitted:
+    """Return a cell's learner, fitted on a table with seeded noise."""
     if cell.model == "published":
         from dpcate.experiments.published import fit_published
 

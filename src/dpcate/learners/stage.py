@@ -173,10 +173,11 @@ class Stage:
                 )
         data = self.data(rows, schema, released, n_rows=None)
         laws = [] if data.loading_law is None else [*data.loading_law(rows.codes)]
-        laws += [] if data.residual_spread is None else [data.residual_spread(rows.codes)]
+        laws += [law(rows.codes) for law in (data.residual_spread, data.error_factor) if law is not None]
         if not all((np.isfinite(law) & (law > 0)).all() for law in laws):
             raise TransformationError(
-                f"`loading_law` and `residual_spread` of stage {self.name!r} must give positive numbers, one per row."
+                f"`loading_law`, `residual_spread` and `error_factor` of stage {self.name!r} must give positive "
+                "numbers, one per row."
             )
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["SparkRows"]
 
 _ENCODED = "part int, place int, n_rows int, digest binary, packed binary"
-_SUMS = "n_batches int, sums binary"
+_SUMS = "sums binary"
 
 
 class SparkRows:
@@ -142,7 +142,7 @@ def _summer(work: RowWork, places: dict[tuple[int, int], tuple[int, bytes]], n_f
             sums = add_up(parts())
         if sums:
             exact = pickle.dumps([array.astype(object) for array in sums])
-            yield _record([[1], [exact]], [pa.int32(), pa.binary()], _names(_SUMS))
+            yield _record([[exact]], [pa.binary()], _names(_SUMS))
 
     return total
 
