@@ -38,14 +38,14 @@ def test_guarantee_and_noise_scale_follow_the_formula(neighbours):
     distance = math.sqrt(2.0 if neighbours == "replace" else 1.0)
     assert release.guarantee == Guarantee(Gaussian(0.5), neighbours)
     assert release.noise_scale == pytest.approx(distance / math.sqrt(2) / 0.5, rel=1e-6)
-    on, off = release._mechanisms()
+    on, off = release.mechanisms()
     assert on.squared_sensitivity == SQUARED[neighbours] == 2 * off.squared_sensitivity
 
 
 @each_relation
 def test_the_noise_is_round_on_an_orthonormal_basis_of_symmetric_matrices(neighbours):
     """Scale s on E_ii and on (E_ij + E_ji) / sqrt(2): off-diagonal entries carry s / sqrt(2)."""
-    on, off = make(neighbours, mu=0.3)._mechanisms()
+    on, off = make(neighbours, mu=0.3).mechanisms()
     smallest = math.sqrt(SQUARED[neighbours]) / 0.3
     assert on.scale >= smallest
     assert off.scale * math.sqrt(2) >= smallest
@@ -97,7 +97,7 @@ class CountingNoise(SeededNoise):
 @pytest.mark.parametrize("target_only", [False, True])
 def test_as_many_integers_are_drawn_as_entries_are_released_whatever_the_rows(target_only):
     rows, release = make_rows(target_only=target_only), make()
-    on, off = release._mechanisms()
+    on, off = release.mechanisms()
     wanted = [(off.scale, int(np.triu(rows.released, 1).sum())), (on.scale, int(np.diagonal(rows.released).sum()))]
     for batches in ([], make_batches(rows)):
         noise = CountingNoise(0)
@@ -109,7 +109,7 @@ def test_as_many_integers_are_drawn_as_entries_are_released_whatever_the_rows(ta
 def test_a_release_is_the_exact_sum_plus_the_source_s_noise_in_units_of_the_longest_row(target_only):
     rows, release = make_rows(target_only=target_only), make(mu=0.4)
     exact, source = rows.exact(make_batches(rows)), SeededNoise(3)
-    on, off = release._mechanisms()
+    on, off = release.mechanisms()
     upper = np.nonzero(np.triu(rows.released, 1))
     diagonal = np.flatnonzero(np.diagonal(rows.released)).tolist()
     off_noise, on_noise = off.draw(len(upper[0]), source), on.draw(len(diagonal), source)

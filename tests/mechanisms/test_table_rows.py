@@ -219,8 +219,9 @@ def test_what_is_released_is_what_the_docstring_says():
     constant, dense, levels = 0, [0, 2, 4], [5, 6, 7, 8, 9]  # places: 0 | 1 2 3 | 4 | 5 .. 9 | 10 11 | 12
     products, target = [10, 11], 12
     wanted = np.zeros((13, 13), dtype=bool)
-    for group in ([1, 2, 3], levels, [*dense, *products, target]):
+    for group in ([1, 2, 3], levels[:3], [*dense, *products, target]):
         wanted[np.ix_(group, group)] = True
+    np.fill_diagonal(wanted, True)
     wanted[[constant, target], :] = wanted[:, [constant, target]] = True
     assert np.array_equal(rows.released, wanted)
     only = np.zeros((13, 13), dtype=bool)

@@ -14,6 +14,8 @@ from dpcate.learners.validation import Checks, calibrate, check_share, held_out
 from dpcate.models import Additive
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from dpcate.learners.cate import ModelChoice
     from dpcate.learners.run import Run
     from dpcate.learners.validation import Calibration
@@ -88,6 +90,9 @@ class AdjustedLearner(CateLearner):
         self._fitted("effect")
         propensity = Propensity(self.schema_.propensity, check_floor(self.options_["propensity_floor"]))
         return calibrate(Released(self.schema_, self.models_), propensity, alpha)
+
+    def _shipped(self) -> Hashable | None:
+        return type(self), self.propensity_floor, str(self.validate)
 
     def _propensity(self) -> Propensity:
         return Propensity(self.schema.propensity, check_floor(self.propensity_floor))

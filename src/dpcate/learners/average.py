@@ -14,6 +14,8 @@ from dpcate.learners.stage import Stage
 from dpcate.models import POSTERIOR, AdditiveFunction, constant_document, uncertainty_of
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from numpy.typing import NDArray
 
     from dpcate.learners.cate import ModelChoice
@@ -95,6 +97,9 @@ class AverageEffect(AdjustedLearner):
                 share=0.5,
             ),
         )
+
+    def _shipped(self) -> Hashable | None:
+        return super()._shipped(), self.population
 
     def _effect_model(self, released: Released) -> AdditiveFunction:
         """Return the average as a function of the features that is the same for everybody."""

@@ -25,6 +25,7 @@ from dpcate.models import AdditiveFunction, BaseLearner, make_base_learner, unce
 from dpcate.tables import HeldRows, encode_arrays, encode_features, open_table
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
     from pathlib import Path
 
     import numpy as np
@@ -171,8 +172,13 @@ class CateLearner(Inferences, Parameters):
             epsilon=epsilon,
             delta=delta,
             neighbours=check_neighbours(self.neighbours),
+            shipped=self._shipped() if type(self).__module__.startswith("dpcate.") else None,
         )
         return run, make_noise(self.random_state)
+
+    def _shipped(self) -> Hashable | None:
+        """Return what, beside the schema, this library's own stages depend on; None if somebody else wrote them."""
+        return None
 
     def _execute(self, run: Run, source: RowSource, noise: NoiseSource) -> Self:
         if run.neighbours == "replace" and source.n_rows == 0:

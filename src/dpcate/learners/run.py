@@ -22,7 +22,7 @@ from dpcate.learners.selection import ChosenRows, Selection
 from dpcate.models import Budget
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from dpcate.accounting import Neighbours
     from dpcate.learners.stage import Stage
@@ -55,6 +55,8 @@ class Run:
         Fits every stage.
     epsilon, delta, neighbours
         What the whole run may cost.
+    shipped
+        Tells these stages from others that this library wrote; None for stages that somebody else wrote.
     """
 
     schema: Schema
@@ -64,6 +66,7 @@ class Run:
     epsilon: float
     delta: float
     neighbours: Neighbours
+    shipped: Hashable | None = None
 
     def execute(self, source: RowSource, noise: NoiseSource) -> tuple[Released, Guarantee]:
         """Return the released models and what they cost.
@@ -74,7 +77,7 @@ class Run:
         ``guarantee_`` is true. Proof: ``docs/privacy/plans.md``.
         """
         budgets = self._budgets()
-        rehearse(self.stages, self.schema)
+        rehearse(self.stages, self.schema, shipped=self.shipped)
         with warnings.catch_warnings():  # a warning could quote a row; once for all threads, as filters are global
             warnings.simplefilter("ignore")
             with one_thread():

@@ -1,9 +1,10 @@
 """The only place that draws privacy noise: exact integer statistics plus discrete Gaussian integers."""
 
 from dpcate.mechanisms.discrete_gaussian import DiscreteGaussian
+from dpcate.mechanisms.entries import entries_of
 from dpcate.mechanisms.grid import LIMIT, scalars_to_grid, vectors_to_grid
 from dpcate.mechanisms.histogram import HistogramRelease
-from dpcate.mechanisms.moments import MomentRelease
+from dpcate.mechanisms.moments import MomentNoise, MomentRelease
 from dpcate.mechanisms.noise import InjectedNoise, NoiseSource, SeededNoise, SystemNoise, make_noise
 from dpcate.mechanisms.repeated_sum import RepeatedSum, SumSession
 from dpcate.mechanisms.table_rows import ENTRY_LIMIT, ROW_LIMIT, RowBatch, TableProduct, TableRows
@@ -16,6 +17,7 @@ __all__ = [
     "DiscreteGaussian",
     "HistogramRelease",
     "InjectedNoise",
+    "MomentNoise",
     "MomentRelease",
     "NoiseSource",
     "RepeatedSum",
@@ -26,6 +28,7 @@ __all__ = [
     "TableProduct",
     "TableRows",
     "VectorSum",
+    "entries_of",
     "make_noise",
     "scalars_to_grid",
     "vectors_to_grid",

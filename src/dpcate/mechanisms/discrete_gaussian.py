@@ -84,10 +84,14 @@ class DiscreteGaussian:
 
     def release(self, exact: NDArray[Any], noise: NoiseSource) -> NDArray[Any]:
         """Return ``exact`` (int64, or Python's integers in an object array) plus fresh noise in every entry."""
+        return self.noisy(exact, self.draw(exact.size, noise))
+
+    def noisy(self, exact: NDArray[Any], drawn: NDArray[np.int64]) -> NDArray[Any]:
+        """Return ``exact`` plus noise that :meth:`draw` gave, one number per entry."""
         python = exact.dtype == object and all(isinstance(entry, int) for entry in exact.ravel())
         if exact.dtype != np.int64 and not python:
             raise ParameterError(f"a release takes exact int64 or Python integers; got dtype {exact.dtype}.")
-        return exact + self.draw(exact.size, noise).reshape(exact.shape)
+        return exact + drawn.reshape(exact.shape)
 
     def draw(self, size: int, noise: NoiseSource) -> NDArray[np.int64]:
         """Return noise for ``size`` entries, to be added to exact statistics once and never shown by itself."""

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcate.errors import ParameterError
+from dpcate.mechanisms.beside import Beside
 from dpcate.mechanisms.discrete_gaussian import DiscreteGaussian
 from dpcate.mechanisms.grid import LIMIT, scalars_to_grid
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -102,9 +103,13 @@ class HistogramRelease:
         weights
             Weight of each row, clipped to [0, 1]; None counts rows.
         """
-        return self.release_exact(self.exact(cells, weights), noise)
+        return self.release_total(lambda: self.exact(cells, weights), noise)
 
-    def release_exact(self, exact: NDArray[Any], noise: NoiseSource) -> list[NDArray[np.float64]]:
-        """Return one noisy histogram per column from totals of :meth:`exact` over all batches of rows."""
-        noisy = (self.mechanism.release(exact, noise) / LIMIT).astype(np.float64)
+    def release_total(self, total: Callable[[], NDArray[Any]], noise: NoiseSource) -> list[NDArray[np.float64]]:
+        """Return one noisy histogram per column; ``total`` gives the sum of :meth:`exact` over all batches of rows."""
+        mechanism, size = self.mechanism, sum(self.n_cells)
+        drawn, exact = Beside(lambda: mechanism.draw(size, noise)).with_total(total)
+        if exact.shape != (size,):
+            raise ParameterError("the totals of a histogram must have one entry per cell.")
+        noisy = (mechanism.noisy(exact, drawn) / LIMIT).astype(np.float64)
         return np.split(noisy, np.cumsum(self.n_cells)[:-1])

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcate.accounting import Gaussian, Guarantee, check_neighbours
-from dpcate.kernels.pool import kept_threads
+from dpcate.errors import ParameterError
+from dpcate.mechanisms.beside import Beside
 from dpcate.mechanisms.discrete_gaussian import DiscreteGaussian
 from dpcate.mechanisms.table_rows import ROW_LIMIT
 
@@ -26,7 +27,28 @@ if TYPE_CHECKING:
     from dpcate.mechanisms.noise import NoiseSource
     from dpcate.mechanisms.table_rows import TableRows
 
-__all__ = ["MomentRelease"]
+__all__ = ["MomentNoise", "MomentRelease"]
+
+
+class MomentNoise:
+    """Noise for one release, begun by :meth:`MomentRelease.begin`."""
+
+    def __init__(self, mechanism: MomentRelease, released: NDArray[np.bool_], noise: NoiseSource) -> None:
+        on, off = mechanism.mechanisms()
+        n_off, n_on = int(np.triu(released, 1).sum()), int(np.diagonal(released).sum())
+        self._fits = mechanism, released
+        self._drawn: Beside[tuple[NDArray[np.int64], NDArray[np.int64]]] | None = Beside(
+            lambda: (off.draw(n_off, noise), on.draw(n_on, noise))
+        )
+
+    def take(
+        self, mechanism: MomentRelease, released: NDArray[np.bool_]
+    ) -> Beside[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Return the noise off and on the diagonal, once, to the mechanism and for the entries it was begun for."""
+        drawn, self._drawn = self._drawn, None
+        if drawn is None or self._fits[0] != mechanism or not np.array_equal(self._fits[1], released):
+            raise ParameterError("noise serves one release, of the mechanism and the entries that it was begun for.")
+        return drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +75,7 @@ class MomentRelease:
 
     def __post_init__(self) -> None:
         check_neighbours(self.neighbours)
-        self._mechanisms()  # refuses a budget too small for exact noise
+        self.mechanisms()  # refuses a budget too small for exact noise
 
     @property
     def guarantee(self) -> Guarantee:
@@ -63,9 +85,9 @@ class MomentRelease:
     @property
     def noise_scale(self) -> float:
         """Standard deviation of the noise off the diagonal, in squared longest rows; on it, sqrt(2) times as much."""
-        return self._mechanisms()[1].scale / ROW_LIMIT**2
+        return self.mechanisms()[1].scale / ROW_LIMIT**2
 
-    def _mechanisms(self) -> tuple[DiscreteGaussian, DiscreteGaussian]:
+    def mechanisms(self) -> tuple[DiscreteGaussian, DiscreteGaussian]:
         """Return the mechanisms of diagonal and off-diagonal entries: squared distance D^2, and half of it."""
         squared = (2 if self.neighbours == "replace" else 1) * ROW_LIMIT**4
         return (
@@ -73,8 +95,12 @@ class MomentRelease:
             DiscreteGaussian(squared_sensitivity=squared // 2, mu=self.mu, neighbours=self.neighbours),
         )
 
+    def begin(self, released: NDArray[np.bool_], noise: NoiseSource) -> MomentNoise:
+        """Begin to draw the noise of these entries (``TableRows.released``), for one :meth:`release`."""
+        return MomentNoise(self, released, noise)
+
     def release(
-        self, rows: TableRows, total: Callable[[], Sequence[NDArray[Any]]], noise: NoiseSource
+        self, rows: TableRows, total: Callable[[], Sequence[NDArray[Any]]], noise: NoiseSource | MomentNoise
     ) -> NDArray[np.float64]:
         """Return the noisy symmetric matrix in squared longest rows; entries that ``rows`` does not sum are zero.
 
@@ -85,20 +111,13 @@ class MomentRelease:
         total
             Passes over all rows and returns the totals of ``rows.sums.of(batch)``; called once.
         noise
-            Where the noise comes from.
+            Where the noise comes from, or what :meth:`begin` gave for the entries of ``rows``.
         """
-        on, off = self._mechanisms()
+        begun = noise if isinstance(noise, MomentNoise) else self.begin(rows.released, noise)
+        drawn = begun.take(self, rows.released)
         upper = np.nonzero(np.triu(rows.released, 1))
         diagonal = (np.flatnonzero(np.diagonal(rows.released)),) * 2
-
-        def draw() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-            return off.draw(len(upper[0]), noise), on.draw(len(diagonal[0]), noise)
-
-        drawn = kept_threads("noise", 1).submit(draw)  # the sampler runs outside Python's lock while rows are summed
-        try:
-            exact = rows.sums.matrix(total())
-        finally:
-            off_noise, on_noise = drawn.result()  # waits in any case: a source of noise serves one caller at a time
+        (off_noise, on_noise), exact = drawn.with_total(lambda: rows.sums.matrix(total()))
         noisy = np.zeros(exact.shape)
         noisy[upper] = (exact[upper] + off_noise).astype(np.float64)
         noisy += noisy.T

@@ -17,6 +17,7 @@ import numpy as np
 from dpcate.errors import ParameterError
 from dpcate.kernels import add_lookups
 from dpcate.kernels.totals import add_up
+from dpcate.mechanisms.entries import dense_places, entries_of, starts_of
 from dpcate.mechanisms.table_sums import CHUNK, TableSums
 
 if TYPE_CHECKING:
@@ -145,29 +146,19 @@ class TableRows:
     @cached_property
     def starts(self) -> list[int]:
         """Place of each column's first coordinate."""
-        sizes = [len(table) for table in self.tables]
-        return [int(start) for start in 1 + np.concatenate([[0], np.cumsum(sizes)])]
+        return starts_of([len(table) for table in self.tables])
 
     @cached_property
     def dense_places(self) -> list[int]:
         """Places whose products are summed with each other: constant, dense coordinates, products, target."""
-        if self.target_only:
-            return [0, *range(self.starts[-1], self.dimension)]
-        chosen = [start + at for start, at in zip(self.starts, self.dense, strict=False) if at is not None]
-        return [0, *chosen, *range(self.starts[-1], self.dimension)]
+        sizes = [len(table) for table in self.tables]
+        return dense_places(sizes, self.dense, len(self.products), target_only=self.target_only)
 
     @cached_property
     def released(self) -> NDArray[np.bool_]:
-        """Which entries are summed: dense with dense, each column with itself, all with constant and target."""
-        mask = np.zeros((self.dimension, self.dimension), dtype=bool)
-        mask[-1, :] = mask[:, -1] = True
-        if self.target_only:
-            return mask
-        mask[np.ix_(self.dense_places, self.dense_places)] = True
-        for start, table in zip(self.starts, self.tables, strict=False):
-            mask[start : start + len(table), start : start + len(table)] = True
-        mask[0, :] = mask[:, 0] = True
-        return mask
+        """Which entries are summed: dense with dense, a column's first few, each with itself, constant and target."""
+        sizes = [len(table) for table in self.tables]
+        return entries_of(sizes, self.dense, len(self.products), target_only=self.target_only)
 
     @cached_property
     def dense_tables(self) -> tuple[list[int], tuple[NDArray[np.float64], ...]]:

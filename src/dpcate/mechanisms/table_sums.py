@@ -12,9 +12,10 @@ import numpy as np
 
 from dpcate.errors import ParameterError
 from dpcate.kernels import add_weighted_counts, scaled_lookups
+from dpcate.mechanisms.entries import N_NEAR
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,8 +28,6 @@ CHUNK = 2**16
 
 _EXACT_IN_FLOAT = 2**14
 """Rows per matrix product: as many products add up to less than 2^52, exactly, in float64."""
-
-_LOW_BITS = 20
 
 
 class TableSums:
@@ -87,27 +86,36 @@ class TableSums:
             total[rows.dense_places, -1] = total[-1, rows.dense_places] = block[0]
         else:
             total[np.ix_(rows.dense_places, rows.dense_places)] = block
-        for start, table, weighted in zip(rows.starts, rows.tables, counts, strict=False):
-            own = slice(start, start + len(table))
-            total[own, -1] = total[-1, own] = exact_dot(table, weighted[:, 0])
+        for starts, tables, weighted in _of_equal_shape(rows.starts, rows.tables, counts):
+            own = starts[:, None] + np.arange(tables.shape[1])
+            total[own, -1] = total[-1, own] = exact_dot(tables, weighted[..., 0])
             if rows.target_only:
                 continue
-            squared = weighted[:, 1]
-            total[own, 0] = total[0, own] = exact_dot(table, squared) * rows.constant
-            i, j = np.triu_indices(len(table))
-            total[start + i, start + j] = total[start + j, start + i] = exact_dot(table[i] * table[j], squared)
+            squared = weighted[..., 1]
+            total[own, 0] = total[0, own] = exact_dot(tables, squared) * rows.constant
+            total[own, own] = exact_dot(tables**2, squared)
+            i, j = np.triu_indices(min(tables.shape[1], N_NEAR), 1)
+            total[own[:, i], own[:, j]] = total[own[:, j], own[:, i]] = exact_dot(tables[:, i] * tables[:, j], squared)
         return total
 
 
-def exact_dot(tables: NDArray[np.int64], counts: NDArray[Any]) -> NDArray[Any]:
-    """Return ``tables @ counts`` exactly.
+def _of_equal_shape(
+    starts: Sequence[int], tables: Sequence[NDArray[np.int64]], counts: Sequence[NDArray[Any]]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]]:
+    """Yield columns whose tables have the same shape together: places, tables and counts, stacked."""
+    shapes = [table.shape for table in tables]
+    for shape in dict.fromkeys(shapes):
+        mine = [k for k, other in enumerate(shapes) if other == shape]
+        stacked = np.stack([tables[k] for k in mine]), np.stack([counts[k] for k in mine])
+        yield np.array([starts[k] for k in mine]), *stacked
 
-    64-bit counts come from at most 2^24 rows, each of which adds less than 2^38 to any entry of the result, so the
-    result has 64 bits too; cut in two, no partial sum leaves them either. Larger totals are Python's integers already.
+
+def exact_dot(tables: NDArray[np.int64], counts: NDArray[Any]) -> NDArray[Any]:
+    """Return ``tables @ counts`` exactly, for each of any number of columns.
+
+    64-bit counts come from at most 2^24 rows, each of which adds less than 2^38 in size to the one product of its code.
+    So no product, and no sum of some of them, leaves 64 bits. Larger totals are Python's integers already.
     """
-    if counts.dtype == object:
-        dot: NDArray[Any] = tables.astype(object) @ counts
-        return dot
-    high, low = counts >> _LOW_BITS, counts & (2**_LOW_BITS - 1)
-    total: NDArray[Any] = ((tables @ high) << _LOW_BITS) + tables @ low
-    return total
+    exact = tables.astype(object) if counts.dtype == object else tables
+    dot: NDArray[Any] = (exact @ counts[..., None])[..., 0]
+    return dot

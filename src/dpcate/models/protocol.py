@@ -167,7 +167,7 @@ class StageData:
     def reach(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return the largest absolute loading that a row with these inputs can have."""
         if self.loading_law is None:
-            return np.full(len(codes), self.loading_bound)
+            return np.broadcast_to(self.loading_bound, len(codes))
         reach = self.loading_law(codes)[0]
         return np.where((reach > 0) & (reach < self.loading_bound), reach, self.loading_bound)
 
@@ -175,7 +175,7 @@ class StageData:
         """Return the expected squared loading of a row with these inputs."""
         guess = self.loading_bound**2 / 3 if self.weighted else 1.0
         if self.loading_law is None:
-            return np.full(len(codes), guess)
+            return np.broadcast_to(guess, len(codes))
         expected = self.loading_law(codes)[1]
         return np.where((expected > 0) & (expected <= self.loading_bound**2), expected, guess)
 

@@ -62,7 +62,7 @@ def test_the_search_ends_where_a_general_one_would(seed, gram_noise):
         lambda at: evidence(at)[:2], np.full(2, SCALE_MEAN), jac=True, method="L-BFGS-B", bounds=[(-12.0, 3.0)] * 2
     )
     found = solve(z, covariance, gram, sampling=SAMPLING, prior=prior).log_scales
-    assert evidence(found)[0] <= general.fun + 1e-9
+    assert evidence(found)[0] <= general.fun + 1e-7
     assert found == pytest.approx(general.x, abs=1e-2)
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf
 
 from dpcate.schema import Number
 from dpcate.tables import GRID
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from dpcate.schema import Feature
 
 __all__ = ["N_CELLS", "PAIR", "Basis", "ColumnBasis", "make_basis", "make_column_basis", "single_leading"]
+
+Entry = TypeVar("Entry", np.int64, np.float64)
 
 N_CURVES = 5
 """Cosines of the rank beside the linear term."""
@@ -135,7 +139,11 @@ def _orthonormalised(
 ) -> tuple[NDArray[np.float64], list[int]]:
     """Make functions, one per row, orthonormal in turn; also say which are left: some add (almost) nothing."""
     centred = candidates - (candidates @ shares)[:, None]
-    before = np.sqrt(centred**2 @ shares)
+    products = (centred * shares) @ centred.T
+    before = np.sqrt(np.diagonal(products))
+    factor, failed = dpotrf(products, lower=1, clean=1)
+    if not failed and (np.diagonal(factor) >= np.maximum(_INDEPENDENT * before, _SMALLEST)).all():
+        return solve_triangular(factor, centred, lower=True, check_finite=False), list(range(len(centred)))
     kept, orders = np.empty_like(centred), list[int]()
     for order in range(len(centred)):
         function, earlier = centred[order], kept[: len(orders)]
@@ -173,7 +181,7 @@ def _category_basis(shares: NDArray[np.float64]) -> ColumnBasis:
     return ColumnBasis(values.reshape(len(groups), len(shares)), orders, sizes, shares)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Basis:
     """All functions of all columns: the intercept, each column's own, and products of leading ones.
 
@@ -196,24 +204,24 @@ class Basis:
         """Number of coefficients."""
         return 1 + sum(len(column.values) for column in self.columns) + len(self.pairs)
 
-    @property
+    @cached_property
     def groups(self) -> NDArray[np.int64]:
         """Return which scale each coefficient shares: 0 the intercept, j + 1 column j, the last one all products."""
         own = [np.full(len(column.values), j + 1) for j, column in enumerate(self.columns)]
         products = np.full(len(self.pairs), len(self.columns) + 1)
-        return np.concatenate([[0], *own, products]).astype(np.int64)
+        return _fixed(np.concatenate([[0], *own, products]).astype(np.int64))
 
-    @property
+    @cached_property
     def orders(self) -> NDArray[np.int64]:
         """Return the order of each function: -1 the intercept, 0 leading, k a curve, PAIR a product."""
         own = [column.orders for column in self.columns]
-        return np.concatenate([[-1], *own, np.full(len(self.pairs), PAIR)]).astype(np.int64)
+        return _fixed(np.concatenate([[-1], *own, np.full(len(self.pairs), PAIR)]).astype(np.int64))
 
-    @property
+    @cached_property
     def sizes(self) -> NDArray[np.float64]:
         """Return the prior variance of each coefficient relative to its group's scale."""
         products = np.full(len(self.pairs), PAIR_SIZE / max(len(self.pairs), 1))
-        return np.concatenate([[1.0], *(column.sizes for column in self.columns), products])
+        return _fixed(np.concatenate([[1.0], *(column.sizes for column in self.columns), products]))
 
     def matrix(self, codes: NDArray[np.uint16], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return the functions' values (times ``weights``) for each row: lookups and products, element by element."""
@@ -257,6 +265,12 @@ class Basis:
             columns.append(ColumnBasis(column.values[mine], column.orders[mine], column.sizes[mine], column.shares))
         pairs = tuple(pair for pair, kept in zip(self.pairs, chosen[at:], strict=True) if kept)
         return Basis(tuple(columns), pairs, self.product_means[chosen[at:]])
+
+
+def _fixed(values: NDArray[Entry]) -> NDArray[Entry]:
+    """Return the array, which nobody can write to from now on."""
+    values.flags.writeable = False
+    return values
 
 
 def single_leading(columns: Sequence[ColumnBasis]) -> list[int]:

@@ -58,7 +58,7 @@ def release_shares(
     merging = [_cell_of_code(data.columns[j]) for j in new]
     sizes = tuple(int(cells.max()) + 1 for cells in merging)
     release = HistogramRelease(n_cells=sizes, mu=mu, neighbours=budget.neighbours)
-    noisy = release.release_exact(_merged(_counts(data, new), merging), noise)
+    noisy = release.release_total(lambda: _merged(_counts(data, new), merging), noise)
     shares = list(known)
     for j, cells, counts in zip(new, merging, noisy, strict=True):
         shares[j] = _share_of_code(data.columns[j], cells, counts, release.noise_scale)

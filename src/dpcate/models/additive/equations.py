@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcate.mechanisms import ENTRY_LIMIT, ROW_LIMIT, TableProduct, TableRows
+from dpcate.mechanisms import ENTRY_LIMIT, ROW_LIMIT, TableProduct, TableRows, entries_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpcate.mechanisms import MomentRelease, NoiseSource, RowBatch
+    from dpcate.mechanisms import MomentNoise, MomentRelease, NoiseSource, RowBatch
     from dpcate.models.additive.basis import Basis
     from dpcate.models.protocol import StageData
     from dpcate.models.stage_rows import StageRows
 
-__all__ = ["Equations", "Layout"]
+__all__ = ["Equations", "Layout", "released_entries"]
 
 TARGET_WEIGHT = 0.8
 """Length of the target's coordinate relative to the basis's: one would give z the least noise, less spares G."""
@@ -66,14 +66,12 @@ class Layout:
     def table_rows(self, loading_bound: float, *, target_only: bool = False) -> TableRows:
         """Return the weighted basis as whole-number tables; rounded values are what the basis is on the grid."""
         per_value = ROW_LIMIT / self.unit * loading_bound / MULTIPLIER
-        at, tables, dense = 1, [], []
+        at, tables = 1, []
         for column in self.basis.columns:
             weights = self.weights[at : at + len(column.values)]
             at += len(column.values)
             table = np.rint(column.values * (weights * per_value)[:, None])
             tables.append(np.clip(table, -ENTRY_LIMIT, ENTRY_LIMIT).astype(np.int64))  # larger ones: no row has room
-            leading = np.flatnonzero(column.orders == 0)
-            dense.append(int(leading[0]) if len(leading) == 1 else None)
         products = tuple(
             TableProduct(
                 first,
@@ -88,7 +86,7 @@ class Layout:
         return TableRows(
             constant=int(np.clip(np.rint(self.weights[0] * per_value), 1, ENTRY_LIMIT)),
             tables=tuple(tables),
-            dense=tuple(dense),
+            dense=_dense(self.basis),
             products=products,
             target_only=target_only,
         )
@@ -138,7 +136,7 @@ class Equations:
         layout: Layout,
         data: StageData,
         mechanism: MomentRelease,
-        noise: NoiseSource,
+        noise: NoiseSource | MomentNoise,
         *,
         target_only: bool = False,
     ) -> Equations:
@@ -166,3 +164,15 @@ class Equations:
             float(values[-1, -1]),
             float(spread[-1, -1]),
         )
+
+
+def released_entries(basis: Basis, *, target_only: bool = False) -> NDArray[np.bool_]:
+    """Return which entries the moments of a basis have, whatever its weights."""
+    sizes = [len(column.values) for column in basis.columns]
+    return entries_of(sizes, _dense(basis), len(basis.pairs), target_only=target_only)
+
+
+def _dense(basis: Basis) -> tuple[int | None, ...]:
+    """Return the one leading function of each column, where there is one."""
+    leading = [np.flatnonzero(column.orders == 0) for column in basis.columns]
+    return tuple(int(own[0]) if len(own) == 1 else None for own in leading)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcate.models.additive.uncertainty import Uncertainty
     from dpcate.models.function import AdditiveFunction
     from dpcate.models.protocol import StageData
 
@@ -48,28 +49,41 @@ def product_errors(
     """
     if data.first_stage is None or any(name not in released for name in data.first_stage):
         return None
-    draws = [_error_draws(released[name], made_up, k) for k, name in enumerate(data.first_stage)]
-    if draws[0] is None or draws[1] is None:
+    first, second = (uncertainty_of(released[name]) for name in data.first_stage)
+    if first is None or second is None:
         return None
-    product = _WIDER * draws[0] * draws[1]
+    functions = _functions(first, made_up)
+    errors = functions @ _draws(first, 0)
+    if not _alike(first, second):
+        functions = _functions(second, made_up)
+    product = _WIDER * errors * (functions @ _draws(second, 1))
     factor = data.error_factor or data.residual_spread
     if factor is not None:
         product *= factor(made_up)[:, None]
     return product
 
 
-def _error_draws(model: AdditiveFunction, made_up: NDArray[np.uint16], stream: int) -> NDArray[np.float64] | None:
-    """Return draws of a model's error at made-up rows; inputs beyond the features (the arm) are held at control."""
-    known = uncertainty_of(model)
-    if known is None:
-        return None
-    missing = len(model.columns) - made_up.shape[1]
+def _functions(known: Uncertainty, made_up: NDArray[np.uint16]) -> NDArray[np.float64]:
+    """Return a model's functions at made-up rows; inputs beyond the features (the arm) are held at control."""
+    missing = len(known.basis.columns) - made_up.shape[1]
     codes = made_up if missing == 0 else np.column_stack([made_up, np.ones((len(made_up), missing), dtype=np.uint16)])
+    return known.basis.matrix(codes)
+
+
+def _alike(one: Uncertainty, other: Uncertainty) -> bool:
+    """Return whether two models use the same functions: stages share the bases of their columns."""
+    first, second = one.basis, other.basis
+    same = len(first.columns) == len(second.columns) and not first.pairs and not second.pairs
+    return same and all(a is b for a, b in zip(first.columns, second.columns, strict=True))
+
+
+def _draws(known: Uncertainty, stream: int) -> NDArray[np.float64]:
+    """Return draws of the error of a model's coefficients."""
     covariance = known.covariance
     jitter = 1e-12 * float(np.trace(covariance)) / len(covariance) + 1e-300
     root = np.linalg.cholesky(covariance + jitter * np.eye(len(covariance)))
-    errors: NDArray[np.float64] = known.basis.matrix(codes) @ (root @ _normals(len(covariance), stream))
-    return errors
+    draws: NDArray[np.float64] = root @ _normals(len(covariance), stream)
+    return draws
 
 
 @lru_cache(maxsize=64)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf
 
 from dpcate.models.additive.basis import PAIR
 
@@ -54,8 +55,11 @@ def estimate_gram(
 
 def positive(matrix: NDArray[np.float64], level: float) -> NDArray[np.float64]:
     """Return the matrix with eigenvalues raised to a share of ``level``."""
+    lowest = _SMALLEST_EIGENVALUE * level
+    if not dpotrf(matrix - lowest * np.eye(len(matrix)), lower=1)[1]:
+        return matrix  # all of them are larger
     values, vectors = np.linalg.eigh(matrix)
-    raised: NDArray[np.float64] = (vectors * np.maximum(values, _SMALLEST_EIGENVALUE * level)) @ vectors.T
+    raised: NDArray[np.float64] = (vectors * np.maximum(values, lowest)) @ vectors.T
     return raised
 
 

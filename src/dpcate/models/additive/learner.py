@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from dpcate.models.additive.target import TargetLaw, release_target_law
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from numpy.typing import NDArray
 
     from dpcate.mechanisms import NoiseSource
     from dpcate.models.function import AdditiveFunction
@@ -97,14 +100,14 @@ class Additive:
         stage = MomentRegression(
             data=data,
             made_up=made_up,
-            errors=product_errors(data, made_up, released),
             law=law,
             n_rows=n_rows,
             mu=mus["moments"],
             neighbours=budget.neighbours,
         )
         guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
-        return fit_rounds(stage, basis, noise, guarantee, shares=rounds)
+        errors = partial(product_errors, data, made_up, released)
+        return fit_rounds(stage, basis, noise, guarantee, shares=rounds, first_stage=errors)
 
     def promise(self, budget: Budget) -> Guarantee:
         """Return what a fit with this budget costs."""
@@ -136,6 +139,9 @@ def _count(data: StageData, mu: float, budget: Budget, noise: NoiseSource) -> fl
     if data.n_rows is not None:
         return float(max(data.n_rows, 1))
     release = HistogramRelease(n_cells=(1,), mu=mu, neighbours=budget.neighbours)
-    (exact,) = data.total(lambda rows: [release.exact([np.zeros(len(rows.target), dtype=np.int64)], None)])
-    noisy = release.release_exact(exact, noise)[0][0]
+
+    def total() -> NDArray[Any]:
+        return data.total(lambda rows: [release.exact([np.zeros(len(rows.target), dtype=np.int64)], None)])[0]
+
+    noisy = release.release_total(total, noise)[0][0]
     return max(float(noisy), release.noise_scale, 1.0)

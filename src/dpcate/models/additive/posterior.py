@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
     from dpcate.models.additive.gram import Gram
 
-__all__ = ["Posterior", "Prior", "solve"]
+__all__ = ["NEAR", "Posterior", "Prior", "solve"]
+
+NEAR = 1e-5
+"""Log scales matter to a hundredth: where no entry of the evidence's gradient is larger, they are found."""
 
 _BOUNDS = (-12.0, 3.0)
 """Smallest and largest log scale."""
@@ -51,6 +54,7 @@ def solve(
     sampling: float,
     prior: Prior,
     start: NDArray[np.float64] | None = None,
+    near: float = NEAR,
 ) -> Posterior:
     """Return the posterior of the coefficients.
 
@@ -66,12 +70,14 @@ def solve(
         Prior variances.
     start
         Log scales to start the search from; None is the mean of their prior.
+    near
+        Where no entry of the evidence's gradient is larger, the scales are found.
     """
     evidence = Evidence(z, noise, gram, sampling, prior)
     unknown = np.full(int(prior.groups.max()), SCALE_MEAN)  # group 0 has no scale of its own
     log_scales = unknown if start is None else start
     if len(log_scales) > 0:
-        log_scales = minimise(evidence, log_scales, low=_BOUNDS[0], high=_BOUNDS[1])
+        log_scales = minimise(evidence, log_scales, low=_BOUNDS[0], high=_BOUNDS[1], near=near)
     variances, inverse, _ = evidence.law(log_scales)
     crossing = variances[:, None] * gram.matrix
     gain = crossing @ inverse

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpcate.mechanisms import MomentRelease
 from dpcate.models.additive.design import plan_weights
-from dpcate.models.additive.equations import TARGET_WEIGHT, Equations, Layout
+from dpcate.models.additive.equations import TARGET_WEIGHT, Equations, Layout, released_entries
 from dpcate.models.additive.gram import Gram, estimate_gram, positive
 from dpcate.models.additive.posterior import Prior
 from dpcate.models.additive.target import clip_at
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcate.accounting import Neighbours
-    from dpcate.mechanisms import NoiseSource
+    from dpcate.mechanisms import MomentNoise, NoiseSource
     from dpcate.models.additive.basis import Basis
     from dpcate.models.additive.target import TargetLaw
     from dpcate.models.protocol import StageData
@@ -57,8 +57,6 @@ class MomentRegression:
         Number of rows, public or noisy.
     mu, neighbours
         What the release of the moments may cost.
-    errors
-        Draws of what earlier stages' errors add to a made-up row's target times loading.
     """
 
     data: StageData
@@ -67,7 +65,6 @@ class MomentRegression:
     n_rows: float
     mu: float
     neighbours: Neighbours
-    errors: NDArray[np.float64] | None = None
 
     @cached_property
     def target(self) -> TargetLaw:
@@ -109,7 +106,7 @@ class MomentRegression:
     def prior(self, basis: Basis) -> Prior:
         """Return prior variances in the target's units: a leading term may explain ``data.signal`` of the variance."""
         variance = self.target.scale**2
-        sizes, groups = self.data.signal * variance * basis.sizes, basis.groups
+        sizes, groups = self.data.signal * variance * basis.sizes, basis.groups.copy()
         sizes[0] = self.data.intercept_signal * variance
         treatment = (groups > self.data.n_features) & (basis.orders == 0)
         sizes[treatment], groups[treatment] = TREATMENT_SIGNAL * variance, 0
@@ -130,8 +127,19 @@ class MomentRegression:
         worth: NDArray[np.bool_] = (weights >= SMALLEST_WEIGHT) | (basis.orders <= 0)
         return worth
 
+    def begin(self, basis: Basis, noise: NoiseSource, *, target_only: bool = False) -> MomentNoise:
+        """Begin to draw the noise of one :meth:`observe`."""
+        mechanism = MomentRelease(mu=self.mu, neighbours=self.neighbours)
+        return mechanism.begin(released_entries(basis, target_only=target_only), noise)
+
     def observe(
-        self, basis: Basis, sizes: NDArray[np.float64], noise: NoiseSource, *, before: Observation | None = None
+        self,
+        basis: Basis,
+        sizes: NDArray[np.float64],
+        noise: MomentNoise,
+        *,
+        errors: NDArray[np.float64] | None = None,
+        before: Observation | None = None,
     ) -> Observation:
         """Release the moments with weights planned for coefficients of these prior variances.
 
@@ -140,7 +148,9 @@ class MomentRegression:
         basis, sizes
             The functions, and the prior variances of their coefficients.
         noise
-            Where the noise comes from.
+            What :meth:`begin` gave.
+        errors
+            Draws of what earlier stages' errors add to a made-up row's target times loading.
         before
             What an earlier round saw: its Gram matrix then serves again and only z is released.
 
@@ -149,14 +159,15 @@ class MomentRegression:
         One release of moments at the cost Gaussian(mu). Proof: ``docs/privacy/moments.md``.
         """
         weights = np.maximum(self.plan(sizes), SMALLEST_WEIGHT)
-        squared, reach = basis.squared_norms(self.made_up, weights), self.reach
+        functions, reach = basis.matrix(self.made_up) if before is None else before.functions, self.reach
+        squared = functions**2 @ weights**2
         layout = Layout(basis, weights, math.sqrt(float((reach**2 * squared).mean())), self.target.centre, self.clip)
         mechanism = MomentRelease(mu=self.mu, neighbours=self.neighbours)
         equations = Equations.release(layout, self.data, mechanism, noise, target_only=before is not None)
         factor = layout.shortening(squared, reach) ** 2
         weight = factor * self.loading_variance
-        functions = basis.matrix(self.made_up)
-        shape = (functions * weight[:, None]).T @ functions / len(functions)
+        scaled = functions * np.sqrt(weight / len(functions))[:, None]
+        shape = scaled.T @ scaled
         n_rows = _effective_rows(equations, shape, layout, self.n_rows) if before is None else before.n_rows
         level = n_rows * float(weight.mean())
         if before is None:
@@ -164,9 +175,10 @@ class MomentRegression:
         else:
             gram = Gram(positive(n_rows * shape + before.correction, level), before.gram.variance)
         shifts = np.zeros((len(functions.T), 1))
-        if self.errors is not None:
-            shifts = n_rows / len(functions) * (functions * factor[:, None]).T @ self.errors
+        if errors is not None:
+            shifts = n_rows / len(functions) * functions.T @ (errors * factor[:, None])
         return Observation(
+            functions=functions,
             shift=shifts @ shifts.T / shifts.shape[1],
             z=equations.z / self.attenuation,
             z_noise=equations.z_noise / self.attenuation,
@@ -203,10 +215,12 @@ class MomentRegression:
 class Observation:
     """What one release of moments says: z = G theta up to noise, and the target's mean square.
 
-    ``shift`` is the covariance of what earlier stages' errors add to z; ``correction`` is what G has beyond the
-    prediction from released laws; ``n_weighted`` counts shortened rows by their squared factors.
+    ``functions`` holds the basis at made-up rows; ``shift`` is the covariance of what earlier stages' errors add to z;
+    ``correction`` is what G has beyond the prediction from released laws; ``n_weighted`` counts shortened rows by their
+    squared factors.
     """
 
+    functions: NDArray[np.float64]
     z: NDArray[np.float64]
     z_noise: NDArray[np.float64]
     shift: NDArray[np.float64]

@@ -16,12 +16,12 @@ import numpy as np
 from dpcate.models.additive.assembly import assemble
 from dpcate.models.additive.dependence import CORRELATIONS, correlations_of
 from dpcate.models.additive.gram import Gram
-from dpcate.models.additive.posterior import solve
+from dpcate.models.additive.posterior import NEAR, solve
 from dpcate.models.additive.uncertainty import POSTERIOR, constant_document, posterior_document
 from dpcate.models.stage_rows import StageRows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,14 +37,34 @@ __all__ = ["RESIDUAL", "fit_rounds"]
 
 RESIDUAL = "residual_law"
 
+_NEAR_ENOUGH = 1e-2
+"""How exactly scales are found that later rounds find again."""
+
 _DISAGREEMENT = 0.03
 """Part of the sampling noise that rounds do not share, as they shorten rows differently: a floor at huge budgets."""
 
 
 def fit_rounds(
-    stage: MomentRegression, basis: Basis, noise: NoiseSource, guarantee: Guarantee, *, shares: Sequence[float]
+    stage: MomentRegression,
+    basis: Basis,
+    noise: NoiseSource,
+    guarantee: Guarantee,
+    *,
+    shares: Sequence[float],
+    first_stage: Callable[[], NDArray[np.float64] | None],
 ) -> AdditiveFunction:
     """Return the released function after as many rounds as there are ``shares``, which sum to one.
+
+    Parameters
+    ----------
+    stage, basis
+        What is to be explained, by which functions.
+    noise, guarantee
+        Where the noise comes from, and what all rounds cost.
+    shares
+        Of the moments' budget, one per round.
+    first_stage
+        Gives draws of what earlier stages' errors add to made-up rows' targets; worked out while noise is drawn.
 
     Privacy
     -------
@@ -54,15 +74,19 @@ def fit_rounds(
     centre = now.target.centre if not stage.data.weighted else 0.0
     everything, kept = basis, now.worthwhile(basis)
     basis = everything.keep(kept)
-    prior = now.prior(basis)
-    seen = now.observe(basis, prior.sizes, noise)
-    posterior = solve(seen.z, np.diag(seen.z_noise**2) + seen.shift, seen.gram, sampling=now.sampling, prior=prior)
+    begun = now.begin(basis, noise)
+    prior, errors = now.prior(basis), first_stage()
+    seen = now.observe(basis, prior.sizes, begun, errors=errors)
+    noises = np.diag(seen.z_noise**2) + seen.shift
+    near = _NEAR_ENOUGH if len(shares) > 1 else NEAR
+    posterior = solve(seen.z, noises, seen.gram, sampling=now.sampling, prior=prior, near=near)
     law = now.residual(seen, posterior.mean)
     rounds = [_Round(seen, np.zeros(basis.n_terms))]
     for share in shares[1:]:
+        begun = replace(stage, mu=stage.mu * math.sqrt(share)).begin(basis, noise, target_only=True)
         start = assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details={})
         now = _on_residuals(stage, start, law, math.sqrt(share))
-        seen = now.observe(basis, np.diagonal(posterior.covariance), noise, before=rounds[0].seen)
+        seen = now.observe(basis, np.diagonal(posterior.covariance), begun, errors=errors, before=rounds[0].seen)
         law = now.residual(seen, np.zeros(basis.n_terms))
         rounds.append(_Round(seen, posterior.mean))
         posterior = _combined(rounds, posterior, now.sampling_after(seen), prior)

@@ -51,14 +51,11 @@ def scale_doubt(evidence: Evidence, log_scales: NDArray[np.float64]) -> ScaleDou
         own = np.array([np.flatnonzero(groups == k + 1) for k in members])
         block = between[own[:, :, None], own[:, None, :]]
         without = np.eye(own.shape[1]) - block * variances[own][:, None, :]
-        information = np.linalg.solve(without, block)
-        score = np.linalg.solve(without, pulled[own][:, :, None])[:, :, 0]
-        weights, means, covariances = _along(evidence.prior.sizes[own], information, score)
+        given_others = np.linalg.solve(without, np.concatenate([block, pulled[own][:, :, None]], axis=2))
+        along = _Along.of(evidence.prior.sizes[own], given_others[:, :, :-1], given_others[:, :, -1])
+        weights = along.weights()
         expected[members] = weights @ np.exp(GRID)
-        now = np.linalg.inv(information + _diagonals(1.0 / variances[own]))
-        away = means - np.einsum("gij,gj->gi", now, score)[:, None, :]
-        spread = np.einsum("gs,gsij->gij", weights, covariances) - now
-        spread += np.einsum("gs,gsi,gsj->gij", weights, away, away)
+        spread = along.spread(weights, log_scales[members])
         added[own[:, :, None], own[:, None, :]] = _positive(spread)
     return ScaleDoubt(added, expected)
 
@@ -71,30 +68,60 @@ def _of_equal_size(groups: NDArray[np.int64], n_groups: int) -> list[list[int]]:
     return [members for size, members in by_size.items() if size > 0]
 
 
-def _diagonals(entries: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return diagonal matrices, one per row (or per row of rows) of entries."""
-    matrices: NDArray[np.float64] = entries[..., None] * np.eye(entries.shape[-1])
-    return matrices
+@dataclass(frozen=True, slots=True)
+class _Along:
+    """Groups of coefficients as their scale moves, the others held: in axes where all matrices are diagonal.
 
+    Given the other groups the score b is normal around information A times coefficients with covariance A. With prior
+    variances s S the coefficients have covariance (A + (s S)^-1)^-1 = R diag(1 / (values + 1 / s)) R', where R is
+    S^(1/2) times the eigenvectors of S^(1/2) A S^(1/2). Twice the log likelihood is
+    b' (A + (s S)^-1)^-1 b - log det(I + s S A).
 
-def _along(
-    sizes: NDArray[np.float64], information: NDArray[Any], score: NDArray[Any]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return, per group and along the grid of scales, posterior weights and the coefficients' means and covariances.
-
-    Given the other groups the score is normal around information times coefficients with covariance information, so
-    with prior variances D the log likelihood is (b' (D^-1 + A)^-1 b - log det(I + D A)) / 2.
+    Parameters
+    ----------
+    axes
+        R of each group.
+    values
+        Eigenvalues of each group.
+    score
+        R' b of each group.
     """
-    D = np.exp(GRID)[None, :, None] * sizes[:, None, :]
-    symmetric = (information + information.transpose(0, 2, 1)) / 2
-    precision = symmetric[:, None] + _diagonals(1.0 / D)
-    covariances: NDArray[np.float64] = np.linalg.inv(precision).astype(np.float64)
-    means = np.einsum("gsij,gj->gsi", covariances, score)
-    determinant = np.linalg.slogdet(precision)[1] + np.log(D).sum(axis=2)
-    fit = np.einsum("gsi,gi->gs", means, score)
-    log_weights = 0.5 * fit - 0.5 * determinant - 0.5 * ((GRID - SCALE_MEAN) / SCALE_SD) ** 2
-    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True), means, covariances
+
+    axes: NDArray[np.float64]
+    values: NDArray[np.float64]
+    score: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, sizes: NDArray[np.float64], information: NDArray[Any], score: NDArray[Any]) -> _Along:
+        """Return the groups with these prior variances, informations and scores."""
+        root = np.sqrt(sizes)
+        symmetric = (information + information.transpose(0, 2, 1)) / 2
+        values, vectors = np.linalg.eigh(root[:, :, None] * symmetric * root[:, None, :])
+        axes = root[:, :, None] * vectors
+        return cls(axes, np.maximum(values, 0.0), np.einsum("gij,gi->gj", axes, score))
+
+    def variances(self, log_scales: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the coefficients' variances along the axes: groups x scales x axes."""
+        return 1.0 / (self.values[:, None, :] + np.exp(-log_scales)[..., None])
+
+    def weights(self) -> NDArray[np.float64]:
+        """Return how likely each scale of the grid is: groups x scales."""
+        fit = (self.score[:, None, :] ** 2 * self.variances(GRID)).sum(axis=2)
+        determinant = np.log1p(np.exp(GRID)[:, None] * self.values[:, None, :]).sum(axis=2)
+        log_weights = 0.5 * fit - 0.5 * determinant - 0.5 * ((GRID - SCALE_MEAN) / SCALE_SD) ** 2
+        weights: NDArray[np.float64] = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+        return weights
+
+    def spread(self, weights: NDArray[np.float64], log_scales: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what the coefficients' mean squared error exceeds their covariance at ``log_scales`` by."""
+        now = self.variances(log_scales[:, None])
+        more = self.variances(GRID) - now
+        moved = np.sqrt(weights)[:, :, None] * more * self.score[:, None, :]
+        inside = moved.transpose(0, 2, 1) @ moved
+        inside += np.einsum("gs,gsi->gi", weights, more)[:, :, None] * np.eye(self.values.shape[1])
+        spread: NDArray[np.float64] = self.axes @ inside @ self.axes.transpose(0, 2, 1)
+        return spread
 
 
 def _positive(matrices: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -125,8 +125,11 @@ def release_target_law(data: StageData, *, mu: float, budget: Budget, noise: Noi
     release = HistogramRelease(n_cells=(N_CELLS,), mu=mu, neighbours=budget.neighbours)
     edges = np.linspace(data.low, data.high, N_CELLS + 1)
     low, high = data.low, data.high
-    (exact,) = data.total(lambda rows: [release.exact([_cells(rows.target, low, high)], None)])
-    noisy = release.release_exact(exact, noise)[0]
+
+    def total() -> NDArray[Any]:
+        return data.total(lambda rows: [release.exact([_cells(rows.target, low, high)], None)])[0]
+
+    noisy = release.release_total(total, noise)[0]
     unseen = min(0.5 * release.noise_scale / max(float(noisy.sum()), 1.0), 0.5)
     shares = smooth_shares(noisy, release.noise_scale, spread=unseen)
     return _spread_within_cells(edges, shares)
