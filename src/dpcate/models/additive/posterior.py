@@ -41,9 +41,9 @@ class Posterior:
     log_scales: NDArray[np.float64]
     evidence: Evidence
 
-    def doubt(self) -> ScaleDoubt:
-        """Return what not knowing the scales adds to the error."""
-        return scale_doubt(self.evidence, self.log_scales)
+    def doubt(self, around: float = SCALE_MEAN) -> ScaleDoubt:
+        """Return what not knowing the scales adds to the error, for a prior of log scales with this mean."""
+        return scale_doubt(self.evidence, self.log_scales, around)
 
 
 def solve(

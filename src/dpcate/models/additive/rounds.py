@@ -37,6 +37,10 @@ __all__ = ["RESIDUAL", "fit_rounds"]
 
 RESIDUAL = "residual_law"
 
+EFFECT_DOUBT = -2.5
+"""Mean of the prior of an effect's log scales when its error is stated: larger than for the estimate itself, so that
+effects that noise hides are still inside the intervals (chosen on the data of `benchmarks/tuning_data.py`)."""
+
 _NEAR_ENOUGH = 1e-2
 """How exactly scales are found that later rounds find again."""
 
@@ -106,7 +110,7 @@ def _document(
     """Return what is known of the error of the released function."""
     if stage.data.constant:
         return constant_document(float(posterior.covariance[0, 0]))
-    doubt = posterior.doubt()
+    doubt = posterior.doubt() if stage.data.first_stage is None else posterior.doubt(EFFECT_DOUBT)
     left_out = stage.prior(everything).variances(_all_scales(everything, np.log(doubt.expected)))
     covariance = posterior.covariance + doubt.covariance
     return posterior_document(everything, kept, covariance, left_out, n_features=stage.data.n_features)

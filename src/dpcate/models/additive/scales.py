@@ -41,8 +41,16 @@ class ScaleDoubt:
     expected: NDArray[np.float64]
 
 
-def scale_doubt(evidence: Evidence, log_scales: NDArray[np.float64]) -> ScaleDoubt:
-    """Return what averaging over each group's scale adds to the error at the most likely scales."""
+def scale_doubt(evidence: Evidence, log_scales: NDArray[np.float64], around: float = SCALE_MEAN) -> ScaleDoubt:
+    """Return what averaging over each group's scale adds to the error at the most likely scales.
+
+    Parameters
+    ----------
+    evidence, log_scales
+        What was seen, and the most likely log scales.
+    around
+        Mean of the log scales' prior: a larger one leaves more room for effects that noise hides.
+    """
     variances, inverse, _ = evidence.law(log_scales)
     G, groups = evidence.gram.matrix, evidence.prior.groups
     between, pulled = G @ inverse @ G, G @ (inverse @ evidence.z)
@@ -53,7 +61,7 @@ def scale_doubt(evidence: Evidence, log_scales: NDArray[np.float64]) -> ScaleDou
         without = np.eye(own.shape[1]) - block * variances[own][:, None, :]
         given_others = np.linalg.solve(without, np.concatenate([block, pulled[own][:, :, None]], axis=2))
         along = _Along.of(evidence.prior.sizes[own], given_others[:, :, :-1], given_others[:, :, -1])
-        weights = along.weights()
+        weights = along.weights(around)
         expected[members] = weights @ np.exp(GRID)
         spread = along.spread(weights, log_scales[members])
         added[own[:, :, None], own[:, None, :]] = _positive(spread)
@@ -104,11 +112,11 @@ class _Along:
         """Return the coefficients' variances along the axes: groups x scales x axes."""
         return 1.0 / (self.values[:, None, :] + np.exp(-log_scales)[..., None])
 
-    def weights(self) -> NDArray[np.float64]:
-        """Return how likely each scale of the grid is: groups x scales."""
+    def weights(self, around: float) -> NDArray[np.float64]:
+        """Return how likely each scale of the grid is under a prior with this mean: groups x scales."""
         fit = (self.score[:, None, :] ** 2 * self.variances(GRID)).sum(axis=2)
         determinant = np.log1p(np.exp(GRID)[:, None] * self.values[:, None, :]).sum(axis=2)
-        log_weights = 0.5 * fit - 0.5 * determinant - 0.5 * ((GRID - SCALE_MEAN) / SCALE_SD) ** 2
+        log_weights = 0.5 * fit - 0.5 * determinant - 0.5 * ((GRID - around) / SCALE_SD) ** 2
         weights: NDArray[np.float64] = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         return weights
