@@ -1,6 +1,6 @@
 """Private coins, parts, and the plan that says which stage reads which part."""
 
-from dpcate.splitting.coins import public_generator, row_parts
+from dpcate.splitting.coins import public_generator, public_points, row_parts
 from dpcate.splitting.plan import Plan
 
-__all__ = ["Plan", "public_generator", "row_parts"]
+__all__ = ["Plan", "public_generator", "public_points", "row_parts"]

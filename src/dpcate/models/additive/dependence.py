@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from dpcate.models.additive.basis import single_leading
-from dpcate.splitting import public_generator
+from dpcate.splitting import public_points
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,7 +100,7 @@ def _public_codes(shares: tuple[bytes, ...], mixing: bytes | None, n_rows: int) 
 
 @lru_cache(maxsize=_N_KEPT)
 def _public_normals(n_rows: int, n_columns: int) -> NDArray[np.float64]:
-    normals = public_generator().standard_normal((n_rows, n_columns))
+    normals: NDArray[np.float64] = ndtri(public_points(n_rows, n_columns))
     normals.flags.writeable = False
     return normals
 
