@@ -1,10 +1,13 @@
 """The rehearsal refuses whatever makes a row's value depend on the company it is in, in any stage."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from dpcate import Stage
+from dpcate import AverageEffect, DRLearner, MultiStage, RLearner, Stage
 from dpcate.errors import TransformationError
+from dpcate.learners import rehearsal
 from dpcate.learners.rehearsal import _stand_in, rehearse
 from dpcate.models import AdditiveFunction
 
@@ -59,3 +62,38 @@ def test_a_stand_in_knows_its_extremes(schema):
     assert made_up.extremes() == AdditiveFunction.extremes(made_up)
     assert made_up.extremes() == made_up.extremes()
     assert -2.0 <= made_up.extremes()[0] < made_up.extremes()[1] <= 3.0
+
+
+class Counted(RLearner):
+    """A learner that somebody else wrote: whatever it is called, it is rehearsed every time."""
+
+
+def n_rehearsals(monkeypatch, learners, rows):
+    calls = []
+    monkeypatch.setattr(rehearsal, "_passed", set())
+    monkeypatch.setattr(rehearsal, "_rehearse", lambda stages, schema: calls.append(len(stages)))
+    for learner in learners:
+        learner.fit(*rows[:2], X=rows[2])
+    return len(calls)
+
+
+def test_shipped_learners_are_rehearsed_once_per_schema_and_option(schema, monkeypatch):
+    generator = np.random.default_rng(0)
+    X = np.column_stack([generator.uniform(size=60) for _ in schema.features])
+    rows = generator.uniform(size=60), generator.integers(2, size=60), X
+    twice = [RLearner(schema, random_state=seed) for seed in (0, 1)]
+    assert n_rehearsals(monkeypatch, twice, rows) == 1
+    different = [RLearner(schema, random_state=0), DRLearner(schema, random_state=0)]
+    different.append(RLearner(schema, propensity_floor=0.2, random_state=0))
+    different.append(RLearner(schema, validate=0.3, random_state=0))
+    different += [AverageEffect(schema, population=one, random_state=0) for one in ("all", "treated")]
+    assert n_rehearsals(monkeypatch, different, rows) == 6
+    assert n_rehearsals(monkeypatch, [Counted(schema, random_state=0)] * 2, rows) == 2
+
+
+def test_stages_of_ones_own_are_rehearsed_every_time(schema, monkeypatch):
+    generator = np.random.default_rng(0)
+    X = np.column_stack([generator.uniform(size=60) for _ in schema.features])
+    rows = generator.uniform(size=60), generator.integers(2, size=60), X
+    learner = MultiStage(schema, [replace(FINE, name="effect")], random_state=0)
+    assert n_rehearsals(monkeypatch, [learner, learner], rows) == 2

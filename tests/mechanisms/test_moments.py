@@ -185,3 +185,35 @@ def test_no_rows_and_no_batches_release_noise_of_the_same_form(neighbours):
 def test_wrong_parameters_are_refused_before_any_row_is_read(wrong):
     with pytest.raises(ParameterError):
         make(**wrong)
+
+
+def test_noise_that_was_begun_early_is_the_noise_of_the_release():
+    rows, release = make_rows(), make()
+    begun = release.begin(rows.released, SeededNoise(4))
+    early = release.release(rows, lambda: rows.total(make_batches(rows)), begun)
+    assert np.array_equal(early, release.release(rows, lambda: rows.total(make_batches(rows)), SeededNoise(4)))
+
+
+def test_noise_serves_one_release_only():
+    rows, release = make_rows(), make()
+    begun = release.begin(rows.released, SeededNoise(4))
+    release.release(rows, lambda: rows.total([]), begun)
+    with pytest.raises(ParameterError, match="one release"):
+        release.release(rows, lambda: rows.total([]), begun)
+
+
+@pytest.mark.parametrize("other", [{"mu": 9.0}, {"neighbours": "add_remove"}])
+def test_noise_of_another_mechanism_is_refused_and_lost(other):
+    rows = make_rows()
+    begun = make(**other).begin(rows.released, SeededNoise(4))
+    for release in (make(), make(**other)):
+        with pytest.raises(ParameterError, match="begun for"):
+            release.release(rows, lambda: rows.total([]), begun)
+
+
+def test_noise_for_other_entries_is_refused():
+    rows, release = make_rows(), make()
+    fewer = rows.released.copy()
+    fewer[0, 1] = fewer[1, 0] = False
+    with pytest.raises(ParameterError, match="begun for"):
+        release.release(rows, lambda: rows.total([]), release.begin(fewer, SeededNoise(4)))
