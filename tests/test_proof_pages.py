@@ -15,7 +15,7 @@ PAGES = sorted((REPOSITORY / "docs" / "privacy").glob("*.md"))
 MODULES = sorted(ROOT.rglob("*.py"))
 PAGE_NAME = re.compile(r"docs/[\w/-]+\.md")
 SECTIONS = ("Statement", "Assumptions", "Proof", "What the code does", "Numbers", "What is not covered")
-PROVED_HERE = ("discrete_gaussian", "histogram", "vector_sum", "moments", "plans")
+PROVED_HERE = ("discrete_gaussian", "histogram", "vector_sum", "cell_sums", "moments", "plans")
 
 
 def name(path):

@@ -30,4 +30,4 @@ def test_a_query_may_leave_rows_out(database, table, expected):
     with duckdb.connect(database, read_only=True) as connection:
         some = fit(connection.sql("SELECT * FROM people WHERE age < 50"))
     assert some != expected["shared", "replace"]
-    assert some == fit(table.filter((table["age"].to_numpy() < 50)))
+    assert some == fit(table.filter(table["age"].to_numpy() < 50))

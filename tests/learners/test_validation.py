@@ -8,12 +8,12 @@ import pytest
 from dpcate import AverageEffect, DRLearner, RLearner, load
 from dpcate.errors import NotAvailableError, ParameterError
 from dpcate.experiments import make_setup
-from dpcate.learners.validation import MEAN, SLOPE, held_out
+from dpcate.learners.validation import CURVE, MEAN, SLOPE, held_out
 from dpcate.mechanisms import make_noise
 from dpcate.splitting import Plan, row_parts
 
 SETUP = make_setup("B")
-CHECKS = {MEAN, SLOPE}
+CHECKS = {MEAN, SLOPE, CURVE}
 
 
 class Doubled(RLearner):
@@ -63,7 +63,7 @@ def test_held_out_rows_reach_the_checks_alone_and_the_others_never_do(plan):
 
     others = changed(own)
     assert all(same(base.models_[name], others[name]) for name in others if name not in CHECKS)
-    assert not same(base.models_[MEAN], others[MEAN])
+    assert not any(same(base.models_[name], others[name]) for name in (MEAN, CURVE))
     rest = changed(~own)
     assert not any(same(base.models_[name], rest[name]) for name in rest if name not in CHECKS)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import altair as alt
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -11,6 +12,7 @@ from dpcate import Category, MultiStage, Number, RLearner, Schema, SLearner, Sta
 from dpcate.report import make_card, page, render_report
 from dpcate.report.charts import MOST_LEVELS
 from dpcate.report.subgroups import MOST_FEATURES, WIDTH, describe_subgroups
+from dpcate.report.uplift import describe_uplift
 from dpcate.report.whom import describe_calibration, describe_rule
 from dpcate.report.wording import signed
 
@@ -152,10 +154,10 @@ def test_one_effect_for_everybody_has_no_groups_but_a_rule():
 
 
 def test_checks_are_a_section_of_their_own_and_not_models(open_page, validated):
-    assert {"validation_mean", "validation_slope"} < set(validated.models_)
+    assert {"validation_mean", "validation_slope", "validation_curve"} < set(validated.models_)
     shown = open_page(render_report(validated, make_card(validated)))
     assert not any("validation" in text for text in shown.locator("h3").all_inner_texts())
-    assert shown.locator("div.chart").count() == 13
+    assert shown.locator("div.chart").count() == 14  # 13 as without held-out rows, and the uplift curve
     found = validated.calibration()
     mean, slope = describe_calibration(validated, 4)["rows"]
     assert mean["value"] == signed(found.mean, 4)
@@ -166,9 +168,51 @@ def test_checks_are_a_section_of_their_own_and_not_models(open_page, validated):
     assert slope["interval"] in cells
 
 
+def test_the_uplift_curve_is_drawn_and_told_with_the_librarys_numbers(open_page, validated):
+    shown = open_page(render_report(validated, make_card(validated)))
+    assert shown.troubles == []
+    section, curve = shown.locator("section[aria-labelledby=uplift]"), validated.uplift_curve()
+    assert section.locator("div.chart svg, div.chart canvas").count() == 1
+    told = describe_uplift(validated, 3, {}, iter(["here"]))
+    heads, cells = section.locator("tbody th").all_inner_texts(), section.locator("tbody td").all_inner_texts()
+    assert [float(head.split()[0]) for head in heads] == pytest.approx([100 * p.share for p in curve], abs=0.06)
+    assert told["rows"][0][1] == signed(curve.points[0].gain, 3)
+    assert told["rows"][-1][1] == told["rows"][-1][3], "everybody treated is the same at random"
+    assert len(cells) == 3 * len(curve)
+    assert told["area"] in section.inner_text()
+    assert told["verdict"] == ("better" if curve.qini_interval[0] > 0 else "unclear")
+
+
+def test_the_picture_of_the_uplift_curve_is_valid_and_starts_at_zero(validated):
+    charts = {}
+    describe_uplift(validated, 3, charts, iter(["here"]))
+    spec = charts["here"]
+    alt.LayerChart.from_dict(spec, validate=True)
+    assert {layer["data"]["name"] for layer in spec["layer"]} == set(spec["datasets"])
+    gains, at_random = spec["datasets"]["gains"], spec["datasets"]["random"]
+    assert gains[0] == {"x": 0.0, "y": 0.0, "lower": 0.0, "upper": 0.0}
+    assert [row["y"] for row in gains[1:]] == pytest.approx([p.gain for p in validated.uplift_curve()], rel=1e-5)
+    assert at_random[-1]["y"] == gains[-1]["y"]
+
+
+def test_an_effect_without_differences_has_no_uplift_curve_in_the_page(validated):
+    flat = RLearner(study(), epsilon=4.0, validate=0.3, random_state=2).fit_table(rows())
+    document = flat.models_["validation_curve"].details["slices"]
+    whole = {
+        name: [sum(value)] if isinstance(value, list) else value for name, value in document.items() if name != "shift"
+    }
+    one = {"slices": {**whole, "cuts": [], "loadings": [0.25], "shift": [[0.0]]}}
+    flat.models_["validation_curve"] = replace(flat.models_["validation_curve"], details=one)
+    assert flat.uplift_curve().qini == 0.0
+    assert describe_uplift(flat, 3, {}, iter(())) is None
+
+
 def test_a_learner_without_held_out_rows_has_no_check(fitted):
     assert describe_calibration(fitted, 3) is None
-    assert 'id="calibration"' not in render_report(fitted, make_card(fitted))
+    assert describe_uplift(fitted, 3, {}, iter(())) is None
+    html = render_report(fitted, make_card(fitted))
+    assert 'id="calibration"' not in html
+    assert 'id="uplift"' not in html
 
 
 @pytest.mark.parametrize("width", [1100, 360])

@@ -10,7 +10,7 @@ from dpcate.learners.cate import CateLearner
 from dpcate.learners.nuisances import Propensity
 from dpcate.learners.options import check_floor
 from dpcate.learners.released import Released
-from dpcate.learners.validation import Checks, calibrate, check_share, held_out
+from dpcate.learners.validation import Checks, calibrate, check_share, held_out, uplift_curve
 from dpcate.models import Additive
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from dpcate.learners.cate import ModelChoice
     from dpcate.learners.run import Run
+    from dpcate.learners.uplift import UpliftCurve
     from dpcate.learners.validation import Calibration
     from dpcate.mechanisms import NoiseSource
     from dpcate.schema import Schema
@@ -36,7 +37,8 @@ class AdjustedLearner(CateLearner):
     propensity_floor
         Estimated propensities are kept in ``[floor, 1 - floor]``; a known one is taken as it is.
     validate
-        Share of rows that are held out to check the effect, see :meth:`calibration`: costs rows, not budget.
+        Share of rows that are held out to check the effect, see :meth:`calibration` and :meth:`uplift_curve`: costs
+        rows, not budget.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class AdjustedLearner(CateLearner):
         self.validate = validate
 
     def _prepare(self) -> tuple[Run, NoiseSource]:
-        """Return the run, with two more stages on a part of their own where rows are held out."""
+        """Return the run, with three more stages on a part of their own where rows are held out."""
         run, noise = super()._prepare()
         share = check_share(self.validate)
         if share == 0.0:
@@ -90,6 +92,21 @@ class AdjustedLearner(CateLearner):
         self._fitted("effect")
         propensity = Propensity(self.schema_.propensity, check_floor(self.options_["propensity_floor"]))
         return calibrate(Released(self.schema_, self.models_), propensity, alpha)
+
+    def uplift_curve(self, alpha: float = 0.05) -> UpliftCurve:
+        """Return what is won by treating those with the largest released effect first, measured on held-out rows.
+
+        Parameters
+        ----------
+        alpha
+            One less the probability that the intervals are to hold with.
+
+        Privacy
+        -------
+        Part of the release: nothing is read or spent. See ``docs/statistics/validation.md``.
+        """
+        self._fitted("effect")
+        return uplift_curve(Released(self.schema_, self.models_), alpha)
 
     def _shipped(self) -> Hashable | None:
         return type(self), self.propensity_floor, str(self.validate)

@@ -106,11 +106,12 @@ def _not_by_itself(stage: Stage) -> TransformationError:
 
 
 def _values(stage: Stage, rows: Rows, schema: Schema, released: Released) -> NDArray[np.float64]:
-    """Return target, loading and the loading's reach of each row: what its contribution is made of."""
+    """Return target, loading, the loading's reach and the slice of each row: what its contribution is made of."""
     data = stage.data(rows, schema, released, n_rows=None)
     held = data.held
     loading = np.ones(len(rows)) if held.loading is None else held.loading
-    return np.column_stack([held.target, loading, data.reach(held.codes)])
+    slices = np.zeros(len(rows)) if data.slices is None else data.slices.of(held.codes)
+    return np.column_stack([held.target, loading, data.reach(held.codes), slices])
 
 
 def _made_up_rows(schema: Schema, generator: np.random.Generator) -> Rows:

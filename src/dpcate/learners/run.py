@@ -52,7 +52,7 @@ class Run:
     plan
         Which stage reads which part.
     base_learner
-        Fits every stage.
+        Fits every stage that has no base learner of its own.
     epsilon, delta, neighbours
         What the whole run may cost.
     shipped
@@ -94,7 +94,8 @@ class Run:
             mine = Selection(self.plan.shares, reads[stage.name], key)
             n_rows = mine.count(source.n_rows) if self.neighbours == "replace" else None
             data = stage.data(partial(ChosenRows, source, mine), self.schema, released, n_rows=n_rows)
-            model = self.base_learner.fit(data, budget=budgets[stage.name], noise=noise, released=released)
+            learner = stage.learner or self.base_learner
+            model = learner.fit(data, budget=budgets[stage.name], noise=noise, released=released)
             released = released.with_model(stage.name, _marked(model, noise))
         return released, self._cost(released)
 
@@ -118,10 +119,13 @@ class Run:
 
     def planned_cost(self) -> Guarantee:
         """Return what the run will cost, from public facts alone: each stage spends its whole budget."""
-        promised = getattr(self.base_learner, "promise", None)
-        if promised is None:  # all that is known of its cost is one point of the trade-off curve, checked after the run
-            return Guarantee(EpsilonDelta(self.epsilon, self.delta * (1 + _TOLERANCE)), self.neighbours)
-        return self.plan.cost({name: promised(budget) for name, budget in self._budgets().items()})
+        promises = {}
+        for stage in self.stages:
+            promised = getattr(stage.learner or self.base_learner, "promise", None)
+            if promised is None:  # all that is known is one point of the trade-off curve, checked after the run
+                return Guarantee(EpsilonDelta(self.epsilon, self.delta * (1 + _TOLERANCE)), self.neighbours)
+            promises[stage.name] = promised
+        return self.plan.cost({name: promises[name](budget) for name, budget in self._budgets().items()})
 
     def _cost(self, released: Released) -> Guarantee:
         cost = self.plan.cost({name: model.guarantee_ for name, model in released.items()})

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcate.learners.released import Released
-    from dpcate.models import LoadingLaw, RowLaw, StageSource, TargetKind
+    from dpcate.models import BaseLearner, LoadingLaw, RowLaw, Slices, StageSource, TargetKind
     from dpcate.schema import Feature, Schema
 
 __all__ = ["Stage"]
@@ -86,6 +86,10 @@ class Stage:
         The stage's share of mu^2 when stages share rows, relative to the others.
     share
         The stage's share of rows when each stage has rows of its own, relative to the others.
+    slices
+        ``slices(released)``: groups of rows by a released function, for base learners that tell something per group.
+    learner
+        The stage's own base learner; None is that of the run.
     """
 
     name: str
@@ -106,6 +110,8 @@ class Stage:
     kind: TargetKind = "mean"
     weight: float = 1.0
     share: float = 1.0
+    slices: Callable[[Released], Slices] | None = None
+    learner: BaseLearner | None = None
 
     def __post_init__(self) -> None:
         if (self.loading is None) != (self.loading_bound is None):
@@ -161,6 +167,7 @@ class Stage:
             first_stage=self.first_stage,
             error_factor=None if self.error_factor is None else _of_codes(self.error_factor, released),
             constant=self.constant,
+            slices=None if self.slices is None else self.slices(released),
         )
 
     def check(self, rows: Rows, schema: Schema, released: Released) -> None:

@@ -1,8 +1,9 @@
-"""Is the released effect right? Two numbers from rows that no other stage has read.
+"""Is the released effect right? Two numbers and a curve from rows that no other stage has read.
 
 On the held-out part, Y - eta(X) is regressed on (T - e(X)) and on (T - e(X)) s(X), where s is the released effect,
-centred, scaled and clipped. The held-out part has the whole budget to itself, since no other stage reads it: proof in
-``docs/privacy/plans.md``. Derivation: ``docs/statistics/validation.md``.
+centred, scaled and clipped; then what is left is summed by slices of the released effect. The held-out part has the
+whole budget to itself, since no other stage reads it: proof in ``docs/privacy/plans.md``. Derivation:
+``docs/statistics/validation.md``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from dpcate.errors import NotAvailableError, ParameterError
 from dpcate.learners.intervals import quantile
 from dpcate.learners.people import draw_people
 from dpcate.learners.stage import Stage
-from dpcate.models import uncertainty_of
+from dpcate.learners.uplift import find_uplift_curve
+from dpcate.models import SLICES, SliceSums, make_slices, uncertainty_of
 from dpcate.splitting import Plan
 from dpcate.tables import Rows
 
@@ -26,16 +28,19 @@ if TYPE_CHECKING:
 
     from dpcate.learners.nuisances import Propensity
     from dpcate.learners.released import Released
+    from dpcate.learners.uplift import UpliftCurve
+    from dpcate.models import Slices
     from dpcate.schema import Schema
 
-__all__ = ["Calibration", "Checks", "calibrate", "check_share", "held_out"]
+__all__ = ["Calibration", "Checks", "calibrate", "check_share", "held_out", "uplift_curve"]
 
-MEAN, SLOPE = "validation_mean", "validation_slope"
-WEIGHTS = (0.4, 0.6)
+MEAN, SLOPE, CURVE = "validation_mean", "validation_slope", "validation_curve"
+WEIGHTS = (0.25, 0.4, 0.35)
+N_SLICES = 5
 FARTHEST = 3.0
 """The released effect is clipped at this many of its standard deviations."""
 
-_LEAST, _FLAT, _N_PEOPLE = 0.05, 1e-6, 20_000
+_LEAST, _FLAT, _N_PEOPLE = 0.05, 1e-6, 2**14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,24 +77,24 @@ def check_share(share: object) -> float:
 
 
 def held_out(plan: Plan, share: float) -> Plan:
-    """Return the plan with one more part, which only the two checks read.
+    """Return the plan with one more part, which only the checks read.
 
     Examples
     --------
     >>> plan = held_out(Plan.shared(("outcome", "effect"), weights=(1, 1)), 0.2)
     >>> {name: round(part, 2) for name, part in plan.fractions().items()}
-    {'outcome': 0.5, 'effect': 0.5, 'validation_mean': 0.4, 'validation_slope': 0.6}
+    {'outcome': 0.5, 'effect': 0.5, 'validation_mean': 0.25, 'validation_slope': 0.4, 'validation_curve': 0.35}
     """
     part = len(plan.shares)
     return Plan(
         shares=(*(own * (1 - share) for own in plan.shares), share),
-        reads=(*plan.reads, (MEAN, (part,)), (SLOPE, (part,))),
+        reads=(*plan.reads, *((name, (part,)) for name in (MEAN, SLOPE, CURVE))),
         weights=(*plan.weights, *WEIGHTS),
     )
 
 
 class Checks:
-    """The two stages of the held-out part, row by row, and their bounds.
+    """The stages of the held-out part, row by row, and their bounds.
 
     Parameters
     ----------
@@ -100,8 +105,8 @@ class Checks:
     def __init__(self, propensity: Propensity) -> None:
         self.propensity = propensity
 
-    def stages(self) -> tuple[Stage, Stage]:
-        """Return the stages: the mean first, as the slope's target subtracts it."""
+    def stages(self) -> tuple[Stage, Stage, Stage]:
+        """Return the stages: the mean first, as the targets of slope and curve subtract it."""
         facts = {"residual_of": "outcome", "first_stage": ("propensity", "outcome"), "concurrent": True}
         return (
             Stage(
@@ -124,6 +129,17 @@ class Checks:
                 loading_law=self._steep_law,
                 intercept_signal=2.0,
                 constant=True,
+                **facts,  # type: ignore[arg-type]
+            ),
+            Stage(
+                name=CURVE,
+                target=self._left,
+                bounds=self._left_bounds,
+                loading=self._arm,
+                loading_bound=self._reach,
+                loading_law=self._law,
+                slices=_slices,
+                learner=SliceSums(),
                 **facts,  # type: ignore[arg-type]
             ),
         )
@@ -171,6 +187,10 @@ class Checks:
         return reach * size, square * size * size
 
 
+def _slices(released: Released) -> Slices:
+    return make_slices(released["effect"], draw_people(released, _N_PEOPLE), N_SLICES)
+
+
 def scores(codes: NDArray[np.uint16], released: Released) -> NDArray[np.float64]:
     """Return the released effect of each row, centred, scaled and clipped; zero if it is the same for everybody."""
     model = released["effect"]
@@ -197,8 +217,7 @@ def _level(released: Released) -> float:
 def calibrate(released: Released, propensity: Propensity, alpha: float) -> Calibration:
     """Return the best linear predictor from the two released numbers: post-processing."""
     times = quantile(alpha)
-    if MEAN not in released:
-        raise NotAvailableError("no rows were held out for validation; fit with validate=0.2, say.")
+    _check_held_out(released, MEAN)
     (level, level_sd), (rise, rise_sd) = (_number(released, name) for name in (MEAN, SLOPE))
     expected, spread = released["effect"].intercept, _spread(released)
     if spread == 0.0:
@@ -228,6 +247,20 @@ def calibrate(released: Released, propensity: Propensity, alpha: float) -> Calib
         p_mean=_p_value(mean - expected, mean_sd),
         p_slope=_p_value(slope - 1.0, slope_sd),
     )
+
+
+def uplift_curve(released: Released, alpha: float) -> UpliftCurve:
+    """Return the uplift curve from the released sums by slice: post-processing."""
+    quantile(alpha)
+    _check_held_out(released, CURVE)
+    outcome = released.schema.outcome
+    sums = released[CURVE].details[SLICES]
+    return find_uplift_curve(sums, _level(released), widest=outcome.high - outcome.low, alpha=alpha)
+
+
+def _check_held_out(released: Released, name: str) -> None:
+    if name not in released:
+        raise NotAvailableError("no rows were held out for validation; fit with validate=0.2, say.")
 
 
 def _number(released: Released, name: str) -> tuple[float, float]:

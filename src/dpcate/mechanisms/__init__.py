@@ -1,5 +1,6 @@
 """The only place that draws privacy noise: exact integer statistics plus discrete Gaussian integers."""
 
+from dpcate.mechanisms.cell_sums import CellSums, CellTotals
 from dpcate.mechanisms.discrete_gaussian import DiscreteGaussian
 from dpcate.mechanisms.entries import entries_of
 from dpcate.mechanisms.grid import LIMIT, scalars_to_grid, vectors_to_grid
@@ -14,6 +15,8 @@ __all__ = [
     "ENTRY_LIMIT",
     "LIMIT",
     "ROW_LIMIT",
+    "CellSums",
+    "CellTotals",
     "DiscreteGaussian",
     "HistogramRelease",
     "InjectedNoise",

@@ -1,4 +1,8 @@
-"""Noise drawn while something else is worked out: exact draws take microseconds each, and run outside Python's lock."""
+"""Noise drawn while something else is worked out: exact draws take microseconds each, and run outside Python's lock.
+
+When a number is drawn does not change its law; who may use it is the mechanism's concern. Proof:
+``docs/privacy/moments.md``, "Noise beside the sums".
+"""
 
 from __future__ import annotations
 

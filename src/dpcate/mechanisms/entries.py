@@ -1,4 +1,7 @@
-"""Which entries of the moments are summed and released: public, whatever the rows."""
+"""Which entries of the moments are summed and released: public, whatever the rows.
+
+Proof that some of the entries move no further than all of them: ``docs/privacy/moments.md``.
+"""
 
 from __future__ import annotations
 

@@ -8,10 +8,13 @@ from dpcate.models.interpret_adapter import Interpret
 from dpcate.models.protocol import BaseLearner, Budget, LoadingLaw, RowLaw, StageData, TargetKind
 from dpcate.models.registry import make_base_learner
 from dpcate.models.shape import Shape
+from dpcate.models.slice_sums import SLICES, SliceSums
+from dpcate.models.slices import Slices, make_slices
 from dpcate.models.stage_rows import HeldStage, StageRows, StageSource, StageWork
 
 __all__ = [
     "POSTERIOR",
+    "SLICES",
     "Additive",
     "AdditiveFunction",
     "BaseLearner",
@@ -23,6 +26,8 @@ __all__ = [
     "Product",
     "RowLaw",
     "Shape",
+    "SliceSums",
+    "Slices",
     "StageData",
     "StageRows",
     "StageSource",
@@ -31,5 +36,6 @@ __all__ = [
     "Uncertainty",
     "constant_document",
     "make_base_learner",
+    "make_slices",
     "uncertainty_of",
 ]

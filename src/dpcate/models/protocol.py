@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpcate.accounting import Neighbours
     from dpcate.mechanisms import NoiseSource
     from dpcate.models.function import AdditiveFunction
+    from dpcate.models.slices import Slices
     from dpcate.models.stage_rows import StageSource, StageWork
     from dpcate.schema import Feature
 
@@ -98,6 +99,8 @@ class StageData:
         For given inputs, what multiplies that product; None is ``residual_spread``, or one without it.
     constant
         Whether f is one number; models that cannot do that may return a function of the inputs.
+    slices
+        Groups of rows by a released function of their inputs, where the stage asks for something per group.
     """
 
     columns: tuple[Feature, ...]
@@ -117,6 +120,7 @@ class StageData:
     first_stage: tuple[str, str] | None = None
     error_factor: RowLaw | None = None
     constant: bool = False
+    slices: Slices | None = None
 
     @classmethod
     def of_source(

@@ -20,10 +20,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcate.learners.uplift import UpliftCurve
     from dpcate.models import Shape
     from dpcate.schema import Feature
 
-__all__ = ["MOST_LEVELS", "shape_chart", "shape_table", "shared_domain", "tradeoff_chart", "typical_points"]
+__all__ = [
+    "MOST_LEVELS",
+    "shape_chart",
+    "shape_table",
+    "shared_domain",
+    "tradeoff_chart",
+    "typical_points",
+    "uplift_chart",
+]
 
 MOST_LEVELS = 30
 """A picture shows so many levels at most: the most common ones under the released shares."""
@@ -126,6 +135,29 @@ def tradeoff_chart(points: list[dict[str, float]]) -> dict[str, Any]:
         _of("guess").mark_line(color=_GREY, strokeDash=[4, 3]).encode(x=x, y=y),
     ]
     return _spec(layers, 240, best=rows, guess=[{"x": 0, "y": 0}, {"x": 1, "y": 1}])
+
+
+def uplift_chart(curve: UpliftCurve) -> dict[str, Any]:
+    """Return the gain by the share of people treated, with the band of the whole curve and treating at random."""
+    start = {"x": 0.0, "y": 0.0, "lower": 0.0, "upper": 0.0}
+    rows = [start] + [
+        {
+            "x": _short(point.share),
+            "y": _short(point.gain),
+            "lower": _short(point.band_lower),
+            "upper": _short(point.band_upper),
+        }
+        for point in curve
+    ]
+    share = alt.Axis(format="%", values=[0, 0.2, 0.4, 0.6, 0.8, 1])
+    x = alt.X("x:Q", title="people treated", axis=share, scale=alt.Scale(domain=[0, 1]))
+    y, lower = (alt.Y(field, title="gain per person") for field in ("y:Q", "lower:Q"))
+    layers = [
+        _of("gains").mark_area(color=_BAND, opacity=0.55).encode(x=x, y=lower, y2="upper:Q"),
+        _of("random").mark_line(color=_GREY, strokeDash=[4, 3]).encode(x=x, y=y),
+        _of("gains").mark_line(color=_BLUE, strokeWidth=2.5, point=True).encode(x=x, y=y),
+    ]
+    return _spec(layers, 240, gains=rows, random=[{"x": 0, "y": 0}, {"x": 1, "y": rows[-1]["y"]}])
 
 
 def shape_table(column: Feature, shape: Shape, decimals: int) -> list[tuple[str, str, str]]:

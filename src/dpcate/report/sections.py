@@ -15,6 +15,7 @@ from dpcate.report.card import causal_assumptions
 from dpcate.report.charts import MOST_LEVELS, shape_chart, shape_table, shared_domain, tradeoff_chart, typical_points
 from dpcate.report.groups import Group, find_groups, varies
 from dpcate.report.subgroups import describe_subgroups
+from dpcate.report.uplift import describe_uplift
 from dpcate.report.whatif import ALPHA
 from dpcate.report.whom import describe_calibration, describe_rule
 from dpcate.report.wording import ASSUMPTIONS, decimals_for, headline, level_text, plain_number, signed, value_text
@@ -51,6 +52,7 @@ def report_content(learner: CateLearner, card: dict[str, Any]) -> tuple[dict[str
         "subgroups": describe_subgroups(learner, decimals),
         "rule": describe_rule(learner, decimals),
         "calibration": describe_calibration(learner, decimals),
+        "uplift": describe_uplift(learner, decimals, charts, places),
         "privacy": _privacy(card, charts, places),
         "known_propensity": learner.schema_.propensity,
         "arms": [level_text(level) for level in learner.schema_.treatment.levels],
