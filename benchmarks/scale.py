@@ -134,14 +134,20 @@ def fit_dask(folder: str) -> float:
 def fit_spark(folder: str) -> float:
     from pyspark.sql import SparkSession
 
-    options = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.log.level": "OFF"}
-    builder = SparkSession.builder.master("local[2]").config("spark.driver.memory", "4g")
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.log.level": "OFF",
+        "spark.sql.files.maxPartitionBytes": "64m",  # a partition per file; see docs/scale.md
+    }
+    builder = SparkSession.builder.master("local[2]").config("spark.driver.memory", "3g")
     for name, value in options.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     try:
         first = sorted(Path(folder).iterdir())[0]
-        RLearner(SCHEMA).fit_table(session.read.parquet(str(first)).limit(2000))
+        few = session.read.parquet(str(first)).limit(2000).repartition(4)  # so that both Python processes are up
+        RLearner(SCHEMA).fit_table(few)
         return timed(lambda: session.read.parquet(folder))
     finally:
         session.stop()

@@ -2,10 +2,10 @@
 
 import os
 import shutil
-import sys
 
 import pytest
 from tests.backends.conftest import SCHEMA, fit
+from tests.backends.spark_session import disk_fixture, frame_fixture, spark_fixture, union  # noqa: F401 - fixtures
 
 pyspark = pytest.importorskip("pyspark", reason='Spark is not installed: pip install "dpcate[spark]"')
 pytestmark = [
@@ -13,42 +13,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, which is not installed"),
 ]
-
-
-@pytest.fixture(scope="module")
-def spark():
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # executors need dpcate too
-    session = (
-        SparkSession.builder.master("local[2,4]")
-        .appName("dpcate-tests")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.sql.execution.arrow.pyspark.enabled", "true")
-        .config("spark.log.level", "OFF")
-        .getOrCreate()
-    )
-    yield session
-    session.stop()
-
-
-@pytest.fixture(scope="module")
-def frame(spark, table, tmp_path_factory):
-    import pyarrow.parquet as pq
-
-    folder = tmp_path_factory.mktemp("spark")
-    for k, start in enumerate(range(0, table.num_rows, 40_000)):
-        pq.write_table(table.slice(start, 40_000), folder / f"part-{k}.parquet")
-    return [spark.read.parquet(str(folder / f"part-{k}.parquet")) for k in range(4)], table
-
-
-def union(parts):
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = whole.union(part)
-    return whole
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "add_remove"])
@@ -69,22 +33,22 @@ def test_a_task_that_dies_is_repeated_and_does_not_show(frame, expected, monkeyp
     """The Python worker of one task is killed once, in the middle of a pass."""
     from dpcate.tables import spark_rows
 
-    summer, calls, mark = spark_rows._summer, [], str(tmp_path / "died")
+    visitor, calls, mark = spark_rows.visitor, [], str(tmp_path / "died")
 
-    def deadly(work, firsts, n_features):
+    def deadly(*args):
         calls.append(1)
-        inner, now = summer(work, firsts, n_features), len(calls) == 3
+        inner, now = visitor(*args), len(calls) == 3
 
-        def total(batches):
+        def task(batches):
             if now and not os.path.exists(mark):
                 with open(mark, "w", encoding="utf-8"):
                     pass
                 os._exit(1)
             yield from inner(batches)
 
-        return total
+        return task
 
-    monkeypatch.setattr(spark_rows, "_summer", deadly)
+    monkeypatch.setattr(spark_rows, "visitor", deadly)
     assert fit(union(frame[0])) == expected["shared", "replace"]
     assert os.path.exists(mark)
 

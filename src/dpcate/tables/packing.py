@@ -21,7 +21,7 @@ CHANGED = (
 )
 
 
-def digest_of(packed: bytes) -> bytes:
+def digest_of(packed: bytes | memoryview) -> bytes:
     """Return a short digest of packed rows, by which they are known again."""
     return hashlib.blake2b(packed, digest_size=16).digest()
 
