@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import os
 import pickle
-import secrets
 import socket
+import uuid
 import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -70,7 +70,7 @@ class SparkRows:
         self._schema = schema
         self._session = frame.sparkSession
         self._wanted = frame.select(*[f"`{name}`" for name in schema.column_names])
-        self._token = "" if encrypts_disks(self._session) else secrets.token_hex(16)
+        self._token = "" if encrypts_disks(self._session) else uuid.uuid4().hex
         self._moved: dict[int, str] = {}
         self._folders: set[tuple[str, str]] = set()
         self._index = self._wanted.mapInArrow(encoder(schema, self._token), INDEX).persist()

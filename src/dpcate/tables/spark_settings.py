@@ -1,0 +1,46 @@
+"""The Spark settings that dpcate looks at: one is changed while rows are encoded, one forbids files of plain rows."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["batches_by_rows", "encrypts_disks"]
+
+_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_NO_LIMIT = str(2**31 - 1)
+
+
+@contextmanager
+def batches_by_rows(session: Any) -> Iterator[None]:  # noqa: ANN401 - pyspark is optional
+    """Let Spark end a batch by its number of rows alone, for as long as the context lasts.
+
+    From 4.0 on Spark has a limit in bytes too and adds up all buffers after every row to keep it: more than half of the
+    time that handing over a table of numbers takes. Where rows are not limited, the limit in bytes stays.
+    """
+    limit = _setting(session, _BYTES)
+    if limit is None or int(_setting(session, _ROWS) or 0) <= 0:
+        yield
+        return
+    session.conf.set(_BYTES, _NO_LIMIT)
+    try:
+        yield
+    finally:
+        session.conf.set(_BYTES, limit)
+
+
+def encrypts_disks(session: Any) -> bool:  # noqa: ANN401 - pyspark is optional
+    """Whether Spark was told to encrypt what it writes to local disks; then nobody else may write rows there."""
+    return str(_setting(session, "spark.io.encryption.enabled")).lower() == "true"
+
+
+def _setting(session: Any, name: str) -> str | None:  # noqa: ANN401 - pyspark is optional
+    """Return a setting's value, or None where this version of Spark does not have it."""
+    try:
+        return str(session.conf.get(name))
+    except Exception:  # which one depends on Spark's version
+        return None
