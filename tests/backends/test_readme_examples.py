@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -58,12 +59,19 @@ def test_the_dask_example_runs(people):
 
 
 @pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, which is not installed")
-def test_the_spark_example_runs(people, monkeypatch):
+def test_the_spark_example_runs(people, tmp_path):
+    """In a process of its own: Spark resolves paths where its machine was first started, perhaps by another test."""
     pytest.importorskip("pyspark", reason='Spark is not installed: pip install "dpcate[spark]"')
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    names = dict(people)
-    exec(example("spark"), names)
-    names["spark"].stop()
-    assert names["learner"].guarantee_.epsilon(1e-5) == pytest.approx(1.0, rel=1e-6)
-    assert os.path.isdir("people")
+    script = tmp_path / "example.py"
+    before = f"from dpcate import Category, Number, RLearner, Schema\nschema = Schema({SCHEMA.outcome!r}, "
+    before += f"{SCHEMA.treatment!r}, {list(SCHEMA.features)!r})\n"
+    script.write_text(
+        before + example("spark") + "\nprint('epsilon', learner.guarantee_.epsilon(1e-5))\nspark.stop()\n"
+    )
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    ran = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    told = re.search(r"epsilon (\S+)", ran.stdout)
+    assert told, ran.stderr[-2000:]
+    assert float(told.group(1)) == pytest.approx(1.0, rel=1e-6)
