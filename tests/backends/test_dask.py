@@ -101,7 +101,7 @@ def test_a_partition_that_comes_back_in_another_order_is_refused(table):
         assert source.total(_count_rows)[0].tolist() == [2_000]
         (rows, _), *others = (part.compute() for part in source._parts)
         shuffled = rows.take(np.random.default_rng(0).permutation(len(rows)))
-        source._parts = [dask.delayed((shuffled, digest_of(pack(shuffled)))), *map(dask.delayed, others)]
+        source._parts = [dask.delayed((shuffled, digest_of(pack(shuffled), source._key))), *map(dask.delayed, others)]
         with pytest.raises(TableError, match="another order"):
             source.total(_count_rows)
 

@@ -9,7 +9,8 @@ import pytest
 from tests.backends.conftest import SCHEMA, fit
 from tests.backends.spark_session import disk_fixture, frame_fixture, spark_fixture, union  # noqa: F401 - fixtures
 
-from dpcate.errors import TableError
+from dpcate import MultiStage, Stage
+from dpcate.errors import TableError, TransformationError
 from dpcate.tables import open_table
 
 pytest.importorskip("pyspark", reason='Spark is not installed: pip install "dpcate[spark]"')
@@ -188,8 +189,8 @@ def test_a_disk_that_cannot_be_written_is_refused_in_so_many_words(frame, monkey
 
     encoder = spark_rows.encoder
 
-    def nowhere(schema, token):
-        inner = encoder(schema, token)
+    def nowhere(*given):
+        inner = encoder(*given)
 
         def task(batches):
             os.environ["SPARK_LOCAL_DIRS"], before = "/dev/null", os.environ["SPARK_LOCAL_DIRS"]
@@ -231,3 +232,32 @@ def test_spark_s_limits_are_as_they_were_after_a_fit(spark, frame):
         assert spark.conf.get(name) == "12345678"
     finally:
         spark.conf.unset(name)
+
+
+def test_files_go_when_a_fit_fails_even_if_its_error_is_kept(frame, disk):
+    """As a notebook keeps it, and with it everything that was alive where it was raised."""
+
+    def broken(rows, released):
+        raise ValueError
+
+    learner = MultiStage(SCHEMA, [Stage(name="effect", target=broken, bounds=lambda *_: (-1, 1))])
+    with pytest.raises(TransformationError) as kept:
+        learner.fit_table(union(frame[0]))
+    assert kept.value is not None
+    assert folders(disk) == []
+
+
+def test_two_fits_at_once_put_the_limit_of_a_batch_back(frame):
+    from dpcate.tables.spark_settings import batches_by_rows
+
+    name = "spark.sql.execution.arrow.maxBytesPerBatch"
+    session = union(frame[0]).sparkSession
+    before = session.conf.get(name, None)
+    one, other = batches_by_rows(session), batches_by_rows(session)
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    during = session.conf.get(name, None)
+    other.__exit__(None, None, None)
+    assert session.conf.get(name, None) == before
+    assert before is None or during != before

@@ -108,8 +108,9 @@ class AdjustedLearner(CateLearner):
         self._fitted("effect")
         return uplift_curve(Released(self.schema_, self.models_), alpha)
 
-    def _shipped(self) -> Hashable | None:
-        return type(self), self.propensity_floor, str(self.validate)
+    def _stage_options(self) -> Hashable:
+        """Return what, beside the class and the schema, the stages depend on."""
+        return check_floor(self.propensity_floor), check_share(self.validate)
 
     def _propensity(self) -> Propensity:
         return Propensity(self.schema.propensity, check_floor(self.propensity_floor))

@@ -108,7 +108,7 @@ class AverageEffect(AdjustedLearner):
         return tuple(replace(stage, weight=weights[stage.name]) for stage in stages)
 
     def _shipped(self) -> Hashable | None:
-        return super()._shipped(), self.population
+        return (AverageEffect, self._stage_options(), self.population) if type(self) is AverageEffect else None
 
     def _effect_model(self, released: Released) -> AdditiveFunction:
         """Return the average as a function of the features that is the same for everybody."""

@@ -22,7 +22,7 @@ from dpcate.learners.released import Released
 from dpcate.learners.run import Run
 from dpcate.mechanisms import NoiseSource, make_noise
 from dpcate.models import AdditiveFunction, BaseLearner, make_base_learner, uncertainty_of
-from dpcate.tables import HeldRows, encode_arrays, encode_features, open_table
+from dpcate.tables import HeldRows, close_rows, encode_arrays, encode_features, open_table
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -143,7 +143,12 @@ class CateLearner(Inferences, Parameters):
         As for :meth:`fit`.
         """
         run, noise = self._prepare()
-        return self._execute(run, open_table(table, self.schema), noise)
+        source = open_table(table, self.schema)
+        try:
+            return self._execute(run, source, noise)
+        finally:
+            if source is not table:  # rows that somebody else opened stay open
+                close_rows(source)
 
     def planned_cost(self) -> Guarantee:
         """Return what a fit will cost, before any row is read: to be entered in a ledger, or to be thought about.
@@ -172,7 +177,7 @@ class CateLearner(Inferences, Parameters):
             epsilon=epsilon,
             delta=delta,
             neighbours=check_neighbours(self.neighbours),
-            shipped=self._shipped() if type(self).__module__.startswith("dpcate.") else None,
+            shipped=self._shipped(),
         )
         return run, make_noise(self.random_state)
 

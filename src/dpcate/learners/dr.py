@@ -11,6 +11,8 @@ from dpcate.learners.nuisances import outcome_stage
 from dpcate.learners.stage import Stage
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from numpy.typing import NDArray
 
     from dpcate.learners.nuisances import Propensity
@@ -36,6 +38,9 @@ class DRLearner(AdjustedLearner):
     -------
     The whole fit costs (epsilon, delta); see ``docs/privacy/overview.md``.
     """
+
+    def _shipped(self) -> Hashable | None:
+        return (DRLearner, self._stage_options()) if type(self) is DRLearner else None
 
     def _stages(self) -> tuple[Stage, ...]:
         """Return the modules of algorithm 2."""

@@ -11,6 +11,8 @@ from dpcate.learners.nuisances import outcome_stage
 from dpcate.learners.stage import Stage
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from numpy.typing import NDArray
 
     from dpcate.learners.nuisances import Propensity
@@ -36,6 +38,9 @@ class RLearner(AdjustedLearner):
     -------
     The whole fit costs (epsilon, delta); see ``docs/privacy/overview.md``.
     """
+
+    def _shipped(self) -> Hashable | None:
+        return (RLearner, self._stage_options()) if type(self) is RLearner else None
 
     def _stages(self) -> tuple[Stage, ...]:
         """Return the three modules."""

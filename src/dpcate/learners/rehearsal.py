@@ -6,7 +6,6 @@ about the table. It catches transformations that fail, return the wrong shape, o
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ import numpy as np
 
 from dpcate.accounting import Guarantee, Identity
 from dpcate.errors import TransformationError
+from dpcate.kernels.quiet import no_warnings
 from dpcate.learners.released import Released
 from dpcate.models import AdditiveFunction
 from dpcate.splitting import public_generator
@@ -53,8 +53,7 @@ def rehearse(stages: Sequence[Stage], schema: Schema, *, shipped: Hashable | Non
     """
     if shipped is not None and (shipped, schema) in _passed:
         return
-    with warnings.catch_warnings():  # made-up rows may be odd
-        warnings.simplefilter("ignore")
+    with no_warnings():  # made-up rows may be odd
         _rehearse(stages, schema)
     if shipped is not None and len(_passed) < _MOST_KEPT:
         _passed.add((shipped, schema))

@@ -6,7 +6,6 @@ fail is tried before the first noise is drawn. Proof: ``docs/privacy/plans.md``.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ import numpy as np
 
 from dpcate.accounting import EpsilonDelta, Guarantee, mu_for
 from dpcate.errors import BudgetError, ParameterError
+from dpcate.kernels.quiet import no_warnings
 from dpcate.kernels.threads import one_thread
 from dpcate.learners.rehearsal import rehearse
 from dpcate.learners.released import Released
@@ -78,10 +78,8 @@ class Run:
         """
         budgets = self._budgets()
         rehearse(self.stages, self.schema, shipped=self.shipped)
-        with warnings.catch_warnings():  # a warning could quote a row; once for all threads, as filters are global
-            warnings.simplefilter("ignore")
-            with one_thread():
-                return self._run_stages(source, noise, budgets)
+        with no_warnings(), one_thread():  # a warning could quote a row
+            return self._run_stages(source, noise, budgets)
 
     def _run_stages(
         self, source: RowSource, noise: NoiseSource, budgets: dict[str, Budget]

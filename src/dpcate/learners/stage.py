@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from dpcate.errors import ParameterError, TransformationError
-from dpcate.models import HeldStage, StageData, StageRows
+from dpcate.models import HeldStage, SliceSums, StageData, StageRows
 from dpcate.tables import Rows
 
 if TYPE_CHECKING:
@@ -116,6 +116,8 @@ class Stage:
     def __post_init__(self) -> None:
         if (self.loading is None) != (self.loading_bound is None):
             raise ParameterError(f"stage {self.name!r} needs both `loading` and `loading_bound`, or neither.")
+        if isinstance(self.learner, SliceSums) and self.slices is None:
+            raise ParameterError(f"stage {self.name!r} needs `slices` for its sums by slice.")
 
     def columns(self, schema: Schema) -> tuple[Feature, ...]:
         """Return the inputs of this stage."""

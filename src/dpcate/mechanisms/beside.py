@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from dpcate.errors import ParameterError
 from dpcate.kernels.pool import kept_threads
 
 if TYPE_CHECKING:
@@ -29,12 +30,16 @@ class Beside(Generic[Drawn]):
     """
 
     def __init__(self, draw: Callable[[], Drawn]) -> None:
-        self._drawn = kept_threads("noise", 1).submit(draw)
+        self._drawn = [kept_threads("noise", 1).submit(draw)]
 
     def with_total(self, total: Callable[[], Total]) -> tuple[Drawn, Total]:
-        """Return the noise and what ``total`` returns; the noise is waited for also if ``total`` fails."""
+        """Return the noise, once, and what ``total`` returns; the noise is waited for also if ``total`` fails."""
+        try:
+            drawing = self._drawn.pop()
+        except IndexError:
+            raise ParameterError("noise is given once.") from None
         try:
             exact = total()
         finally:
-            drawn = self._drawn.result()
+            drawn = drawing.result()
         return drawn, exact

@@ -106,12 +106,13 @@ class CellSums:
     def exact(self, values: NDArray[np.float64], cells: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return the integer totals before noise: all sums, then all counts, then all squares; private.
 
-        A row whose cell is ``n_cells`` or more contributes nothing, so the length never depends on the rows.
+        A row whose cell is negative, or ``n_cells`` or more, adds nothing; the length never depends on the rows.
         """
         grid = scalars_to_grid(values, self.bound)
         squares = grid * grid * self.weight >> 2 * _LIMIT_BITS  # below 2^60 before the shift, which rounds down
         entries = grid, np.full(len(grid), self.weight), squares
-        sums = [np.bincount(cells, entry, minlength=self.n_cells)[: self.n_cells] for entry in entries]
+        inside = np.where((cells >= 0) & (cells < self.n_cells), cells, self.n_cells)
+        sums = [np.bincount(inside, entry, minlength=self.n_cells)[: self.n_cells] for entry in entries]
         return np.concatenate(sums).astype(np.int64)  # exact: doubles hold integers below 2^53
 
     def release_total(self, total: Callable[[], NDArray[Any]], noise: NoiseSource) -> CellTotals:

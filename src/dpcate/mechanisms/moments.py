@@ -37,15 +37,13 @@ class MomentNoise:
         on, off = mechanism.mechanisms()
         n_off, n_on = int(np.triu(released, 1).sum()), int(np.diagonal(released).sum())
         self._fits = mechanism, released
-        self._drawn: Beside[tuple[NDArray[np.int64], NDArray[np.int64]]] | None = Beside(
-            lambda: (off.draw(n_off, noise), on.draw(n_on, noise))
-        )
+        self._drawn = [Beside(lambda: (off.draw(n_off, noise), on.draw(n_on, noise)))]
 
     def take(
         self, mechanism: MomentRelease, released: NDArray[np.bool_]
     ) -> Beside[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Return the noise off and on the diagonal, once, to the mechanism and for the entries it was begun for."""
-        drawn, self._drawn = self._drawn, None
+        drawn = self._drawn.pop() if self._drawn else None
         if drawn is None or self._fits[0] != mechanism or not np.array_equal(self._fits[1], released):
             raise ParameterError("noise serves one release, of the mechanism and the entries that it was begun for.")
         return drawn

@@ -6,7 +6,7 @@ row of the result and nothing else; see `docs/privacy/public_private_line.md`.
 
 from dpcate.tables.encoding import encode_arrays, encode_features, encode_table
 from dpcate.tables.grid import GRID, cell_midpoints, n_codes
-from dpcate.tables.opening import open_table
+from dpcate.tables.opening import close_rows, open_table
 from dpcate.tables.rows import Rows
 from dpcate.tables.source import BATCH, HeldRows, RowSource, RowWork
 
@@ -18,6 +18,7 @@ __all__ = [
     "RowWork",
     "Rows",
     "cell_midpoints",
+    "close_rows",
     "encode_arrays",
     "encode_features",
     "encode_table",

@@ -7,6 +7,7 @@ order, would give rows other numbers: every pass compares a digest with that of 
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING, Any
 
 from dpcate.errors import TableError
@@ -48,7 +49,8 @@ class DaskRows:
         check_names(list(frame.columns), needed=schema.column_names)
         self._schema = schema
         wanted = frame[list(schema.column_names)]
-        parts = [dask.delayed(_encode)(part, schema) for part in wanted.to_delayed()]
+        self._key = uuid.uuid4().bytes
+        parts = [dask.delayed(_encode)(part, schema, self._key) for part in wanted.to_delayed()]
         self._parts = list(dask.persist(*parts))
         known = dask.compute(*[dask.delayed(_identity)(part) for part in self._parts])
         self._digests = [digest for _, digest in known]
@@ -100,9 +102,9 @@ def _dask() -> Any:  # noqa: ANN401 - dask has few stubs
     return dask
 
 
-def _encode(part: Any, schema: Schema) -> tuple[Rows, bytes]:  # noqa: ANN401 - a pandas frame
+def _encode(part: Any, schema: Schema, key: bytes) -> tuple[Rows, bytes]:  # noqa: ANN401 - a pandas frame
     rows = encode_table(part, schema)
-    return rows, digest_of(pack(rows))
+    return rows, digest_of(pack(rows), key)
 
 
 def _identity(part: tuple[Rows, bytes]) -> tuple[int, bytes]:

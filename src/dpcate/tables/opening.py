@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from dpcate.schema import Schema
 
-__all__ = ["open_table"]
+__all__ = ["close_rows", "open_table"]
 
 
 def open_table(table: object, schema: Schema) -> RowSource:
@@ -48,3 +48,10 @@ def open_table(table: object, schema: Schema) -> RowSource:
 
         return SparkRows(table, schema)
     return HeldRows(encode_table(table, schema), schema)
+
+
+def close_rows(source: RowSource) -> None:
+    """Give up what a source keeps outside this process; it cannot be passed over again."""
+    close = getattr(source, "close", None)
+    if close is not None:
+        close()

@@ -6,13 +6,13 @@ the seal they may say it; outside there is a `TableError` that names the kind of
 
 from __future__ import annotations
 
-import warnings
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import numpy as np
 
 from dpcate.errors import DpcateError, TableError
+from dpcate.kernels.quiet import no_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,8 +36,7 @@ def sealed(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
     def guarded(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         failure: DpcateError
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
+            with no_warnings(), np.errstate(all="ignore"):
                 return function(*args, **kwargs)
         except DpcateError as error:
             failure = error

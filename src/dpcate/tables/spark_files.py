@@ -31,7 +31,7 @@ _REMEMBER = 10_000
 
 _Signature = tuple[int, ...]
 _hashed: dict[str, tuple[_Signature, bytes]] = {}
-"""What this process wrote or hashed itself: by path, the file's signature and a digest of its batches' digests."""
+"""What this process wrote or hashed itself: by path, the file's signature and its batches' digests."""
 
 
 class FileLostError(Exception):
@@ -93,7 +93,7 @@ class RowFile:
         self._given_up, self.path = True, ""
 
 
-def read_batches(path: str, batches: Sequence[tuple[int, bytes]], n_features: int) -> Iterator[Rows]:
+def read_batches(path: str, batches: Sequence[tuple[int, bytes]], n_features: int, key: bytes) -> Iterator[Rows]:
     """Yield the batches of a file; each is good until the next is asked for, because they share one buffer.
 
     Parameters
@@ -104,6 +104,8 @@ def read_batches(path: str, batches: Sequence[tuple[int, bytes]], n_features: in
         Number of rows and digest of every batch, as the driver knows them.
     n_features
         Features per row.
+    key
+        Of the digests.
 
     Raises
     ------
@@ -112,23 +114,25 @@ def read_batches(path: str, batches: Sequence[tuple[int, bytes]], n_features: in
     """
     try:
         with open(path, "rb", buffering=0, opener=_no_link) as file:
-            yield from _checked(file, path, batches, n_features)
+            yield from _checked(file, path, batches, n_features, key)
     except OSError:
         raise FileLostError from None
 
 
-def _checked(file: BinaryIO, path: str, batches: Sequence[tuple[int, bytes]], n_features: int) -> Iterator[Rows]:
+def _checked(
+    file: BinaryIO, path: str, batches: Sequence[tuple[int, bytes]], n_features: int, key: bytes
+) -> Iterator[Rows]:
     sizes = [packed_size(n_rows, n_features) for n_rows, _ in batches]
     digests = [digest for _, digest in batches]
     before = _signature(file)
     if os.fstat(file.fileno()).st_size != sum(sizes):
         raise FileLostError
-    known = _hashed.get(path) == (before, digest_of(b"".join(digests)))
+    known = _hashed.get(path) == (before, b"".join(digests))
     buffer = memoryview(bytearray(max(sizes, default=0)))
     for (n_rows, digest), size in zip(batches, sizes, strict=True):
         packed = buffer[:size]
         _fill(file, packed)
-        if not known and digest_of(packed) != digest:
+        if not known and digest_of(packed, key) != digest:
             raise FileLostError
         yield unpack(packed, n_rows, n_features)
     if _signature(file) != before:  # somebody wrote to it meanwhile
@@ -187,7 +191,7 @@ def _signature(file: BinaryIO) -> _Signature:
 def _remember(path: str, signature: _Signature, digests: Sequence[bytes]) -> None:
     if len(_hashed) >= _REMEMBER:
         _hashed.clear()
-    _hashed[path] = signature, digest_of(b"".join(digests))
+    _hashed[path] = signature, b"".join(digests)
 
 
 def _fill(file: BinaryIO, view: memoryview) -> None:

@@ -71,16 +71,17 @@ class SparkRows:
         self._session = frame.sparkSession
         self._wanted = frame.select(*[f"`{name}`" for name in schema.column_names])
         self._token = "" if encrypts_disks(self._session) else uuid.uuid4().hex
+        self._key = uuid.uuid4().bytes
         self._moved: dict[int, str] = {}
         self._folders: set[tuple[str, str]] = set()
-        self._index = self._wanted.mapInArrow(encoder(schema, self._token), INDEX).persist()
-        cleaning = weakref.finalize(self, _clean, self._session, self._index, self._token, self._folders)
-        cleaning.atexit = False  # then Spark itself is about to go, and takes its folders along
+        self._index = self._wanted.mapInArrow(encoder(schema, self._token, self._key), INDEX).persist()
+        self._cleaning = weakref.finalize(self, _clean, self._session, self._index, self._token, self._folders)
+        self._cleaning.atexit = False  # then Spark itself is about to go, and takes its folders along
         weakref.finalize(self, _clean_here, self._token, self._folders)
         try:
             self._encode()
         except BaseException:
-            self._clean()
+            self.close()
             raise
 
     def _encode(self) -> None:
@@ -93,11 +94,12 @@ class SparkRows:
             self._n_rows += n_rows
             if path:
                 self._folders.add((host, os.path.dirname(path)))
-            elif self._token:
-                raise TableError(_NO_ROOM)
+        if self._token and not all(path for *_, path in lines):
+            raise TableError(_NO_ROOM)
 
-    def _clean(self) -> None:
-        _clean(self._session, self._index, self._token, self._folders)
+    def close(self) -> None:
+        """Remove the files of encoded rows; happens once, and by itself when nobody uses the rows any more."""
+        self._cleaning()
 
     def __repr__(self) -> str:
         return "SparkRows()"
@@ -131,17 +133,18 @@ class SparkRows:
         try:
             found = self._answers(visit)
         except BaseException:
-            self._clean()
+            self.close()
             raise
         return [payload for payloads in found.values() for payload in payloads]
 
     def _answers(self, visit: Visit) -> dict[int, list[bytes]]:
         """Return what each partition sends: first those whose files are there, then those to be encoded again."""
-        task = visitor(visit, self._places, self._moved, len(self._schema.features))
-        found = self._asked(self._index.mapInArrow(task, ANSWERS))
+        task = visitor(visit, self._places, self._moved, len(self._schema.features), self._key)
+        with batches_by_rows(self._session):  # a part of the index that Spark has lost is encoded as it was
+            found = self._asked(self._index.mapInArrow(task, ANSWERS))
         lost = frozenset(self._places) - frozenset(found)
         if lost:
-            again = reencoder(visit, self._places, lost, self._schema, self._token)
+            again = reencoder(visit, self._places, lost, self._schema, token=self._token, key=self._key)
             with batches_by_rows(self._session):
                 found |= self._asked(self._wanted.mapInArrow(again, ANSWERS))
         if found.keys() != self._places.keys():

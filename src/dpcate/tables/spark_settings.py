@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +17,18 @@ _ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _NO_LIMIT = str(2**31 - 1)
 
 
+@dataclass(slots=True)
+class _Lifted:
+    """The limit to put back, and how many fits of a session want it lifted."""
+
+    limit: str | None
+    n_inside: int = 0
+
+
+_lock = threading.Lock()
+_lifted: dict[int, _Lifted] = {}
+
+
 @contextmanager
 def batches_by_rows(session: Any) -> Iterator[None]:  # noqa: ANN401 - pyspark is optional
     """Let Spark end a batch by its number of rows alone, for as long as the context lasts.
@@ -22,15 +36,25 @@ def batches_by_rows(session: Any) -> Iterator[None]:  # noqa: ANN401 - pyspark i
     From 4.0 on Spark has a limit in bytes too and adds up all buffers after every row to keep it: more than half of the
     time that handing over a table of numbers takes. Where rows are not limited, the limit in bytes stays.
     """
-    limit = _setting(session, _BYTES)
-    if limit is None or int(_setting(session, _ROWS) or 0) <= 0:
-        yield
-        return
-    session.conf.set(_BYTES, _NO_LIMIT)
+    with _lock:
+        limit = _setting(session, _BYTES)
+        lifted = _lifted.get(id(session))
+        if lifted is None and (limit is None or int(_setting(session, _ROWS) or 0) <= 0):
+            lifted = _Lifted(None)
+        elif lifted is None:
+            session.conf.set(_BYTES, _NO_LIMIT)
+            lifted = _Lifted(limit)
+        lifted.n_inside += 1
+        _lifted[id(session)] = lifted
     try:
         yield
     finally:
-        session.conf.set(_BYTES, limit)
+        with _lock:
+            lifted.n_inside -= 1
+            if lifted.n_inside == 0:
+                del _lifted[id(session)]
+                if lifted.limit is not None:
+                    session.conf.set(_BYTES, lifted.limit)
 
 
 def encrypts_disks(session: Any) -> bool:  # noqa: ANN401 - pyspark is optional

@@ -50,7 +50,7 @@ class _ChangedError(Exception):
     """A partition was computed again and has other rows, or has them in another order."""
 
 
-def encoder(schema: Schema, token: str) -> Task:
+def encoder(schema: Schema, token: str, key: bytes) -> Task:
     """Return the task that encodes a partition into a file and describes its batches."""
 
     def encode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -59,7 +59,7 @@ def encoder(schema: Schema, token: str) -> Task:
         with RowFile(token, part) as file:
             for rows in _encoded(batches, schema):
                 packed = pack(rows)
-                digest = digest_of(packed)
+                digest = digest_of(packed, key)
                 file.write(packed, digest)
                 found.append((len(rows), digest))
         if found:
@@ -69,7 +69,9 @@ def encoder(schema: Schema, token: str) -> Task:
     return encode
 
 
-def visitor(visit: Visit, places: Mapping[int, Sequence[Batch]], moved: Mapping[int, str], n_features: int) -> Task:
+def visitor(
+    visit: Visit, places: Mapping[int, Sequence[Batch]], moved: Mapping[int, str], n_features: int, key: bytes
+) -> Task:
     """Return the task that visits the rows of a partition in its file; ``moved`` names later files."""
 
     def task(records: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -79,7 +81,7 @@ def visitor(visit: Visit, places: Mapping[int, Sequence[Batch]], moved: Mapping[
             if [(batch.n_rows, batch.digest) for batch in known] != batches:
                 yield _record(ANSWERS, [(part, "changed", b"", "", "")])
                 continue
-            rows = read_batches(moved.get(part, path), batches, n_features)
+            rows = read_batches(moved.get(part, path), batches, n_features, key)
             numbered = ((batch.first, each) for each, batch in zip(rows, known, strict=True))
             yield _record(ANSWERS, _answers(visit, part, numbered))
 
@@ -87,7 +89,7 @@ def visitor(visit: Visit, places: Mapping[int, Sequence[Batch]], moved: Mapping[
 
 
 def reencoder(
-    visit: Visit, places: Mapping[int, Sequence[Batch]], lost: frozenset[int], schema: Schema, token: str
+    visit: Visit, places: Mapping[int, Sequence[Batch]], lost: frozenset[int], schema: Schema, *, token: str, key: bytes
 ) -> Task:
     """Return the task that encodes a lost partition again, into a new file, and visits its rows as it goes."""
 
@@ -96,7 +98,7 @@ def reencoder(
         if part not in lost:
             return
         with RowFile(token, part) as file:
-            answers = _answers(visit, part, _same_again(_encoded(batches, schema), places[part], file))
+            answers = _answers(visit, part, _same_again(_encoded(batches, schema), places[part], file, key))
         yield _record(ANSWERS, [(*answer[:3], socket.gethostname(), file.path) for answer in answers])
 
     return task
@@ -124,12 +126,12 @@ def _answers(visit: Visit, part: int, rows: Iterator[tuple[int, Rows]]) -> list[
         return [(part, "changed", b"", "", "")]
 
 
-def _same_again(rows: Iterator[Rows], known: Sequence[Batch], file: RowFile) -> Iterator[tuple[int, Rows]]:
+def _same_again(rows: Iterator[Rows], known: Sequence[Batch], file: RowFile, key: bytes) -> Iterator[tuple[int, Rows]]:
     """Yield encoded batches with their numbers if they are those of the first time, and write them down."""
     n_seen = 0
     for batch in rows:
         packed = pack(batch)
-        digest = digest_of(packed)
+        digest = digest_of(packed, key)
         if n_seen == len(known) or digest != known[n_seen].digest:
             raise _ChangedError
         file.write(packed, digest)
