@@ -24,7 +24,7 @@ from dpcate.tables.frames import check_names
 from dpcate.tables.packing import CHANGED, joined, pack, unpack
 from dpcate.tables.sealing import sealed
 from dpcate.tables.spark_files import remove_folders
-from dpcate.tables.spark_settings import batches_by_rows, encrypts_disks
+from dpcate.tables.spark_settings import batches_by_rows, encrypts_disks, one_task_per_core
 from dpcate.tables.spark_tasks import ANSWERS, INDEX, Batch, encoder, reencoder, remover, visitor
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class SparkRows:
         """Return what each partition sends: first those whose files are there, then those to be encoded again."""
         task = visitor(visit, self._places, self._moved, len(self._schema.features), self._key)
         with batches_by_rows(self._session):  # a part of the index that Spark has lost is encoded as it was
-            found = self._asked(self._index.mapInArrow(task, ANSWERS))
+            found = self._asked(one_task_per_core(self._index).mapInArrow(task, ANSWERS))
         lost = frozenset(self._places) - frozenset(found)
         if lost:
             again = reencoder(visit, self._places, lost, self._schema, token=self._token, key=self._key)

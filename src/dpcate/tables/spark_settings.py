@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["batches_by_rows", "encrypts_disks"]
+__all__ = ["batches_by_rows", "encrypts_disks", "one_task_per_core"]
 
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -60,6 +60,18 @@ def batches_by_rows(session: Any) -> Iterator[None]:  # noqa: ANN401 - pyspark i
 def encrypts_disks(session: Any) -> bool:  # noqa: ANN401 - pyspark is optional
     """Whether Spark was told to encrypt what it writes to local disks; then nobody else may write rows there."""
     return str(_setting(session, "spark.io.encryption.enabled")).lower() == "true"
+
+
+def one_task_per_core(frame: Any) -> Any:  # noqa: ANN401 - pyspark is optional
+    """Return the frame in as many partitions as there are cores, if it has more; what is where it is stays there.
+
+    A task costs about 0.04 s whatever it does, so a pass over many small partitions is slow.
+    """
+    try:
+        cores = int(frame.sparkSession.sparkContext.defaultParallelism)
+    except Exception:  # Spark Connect does not tell
+        return frame
+    return frame.coalesce(max(cores, 1))
 
 
 def _setting(session: Any, name: str) -> str | None:  # noqa: ANN401 - pyspark is optional
