@@ -33,8 +33,8 @@ _lifted: dict[int, _Lifted] = {}
 def batches_by_rows(session: Any) -> Iterator[None]:  # noqa: ANN401 - pyspark is optional
     """Let Spark end a batch by its number of rows alone, for as long as the context lasts.
 
-    From 4.0 on Spark has a limit in bytes too and adds up all buffers after every row to keep it: more than half of the
-    time that handing over a table of numbers takes. Where rows are not limited, the limit in bytes stays.
+    From 4.0 on Spark has a limit in bytes too and adds up all buffers after every row to keep it, which
+    takes much of the time of handing over a table of numbers. Where rows are not limited, the limit in bytes stays.
     """
     with _lock:
         limit = _setting(session, _BYTES)
@@ -65,7 +65,7 @@ def encrypts_disks(session: Any) -> bool:  # noqa: ANN401 - pyspark is optional
 def one_task_per_core(frame: Any) -> Any:  # noqa: ANN401 - pyspark is optional
     """Return the frame in as many partitions as there are cores, if it has more; what is where it is stays there.
 
-    A task costs about 0.04 s whatever it does, so a pass over many small partitions is slow.
+    A task costs something whatever it does, so a pass over many small partitions is slow.
     """
     try:
         cores = int(frame.sparkSession.sparkContext.defaultParallelism)
