@@ -18,8 +18,7 @@ from dpcate.mechanisms import CellSums
 from dpcate.models.additive.basis import make_column_basis
 from dpcate.models.additive.dependence import draw_codes, known_correlations
 from dpcate.models.additive.first_stage import product_errors
-from dpcate.models.additive.rounds import RESIDUAL
-from dpcate.models.additive.target import TargetLaw, clip_at
+from dpcate.models.additive.target import clip_at, residual_law
 from dpcate.models.function import AdditiveFunction
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcate.mechanisms import CellTotals, NoiseSource
+    from dpcate.models.additive.target import TargetLaw
     from dpcate.models.protocol import Budget, StageData
     from dpcate.models.slices import Slices
     from dpcate.models.stage_rows import StageRows
@@ -70,7 +70,7 @@ class SliceSums:
         """
         if data.slices is None:
             raise ParameterError("sums by slice need a stage with `slices`.")
-        slices, law = data.slices, _known_law(data, released)
+        slices, law = data.slices, residual_law(data, released)
         clip = _clip(data, law)
         release = CellSums(
             n_cells=slices.n_slices, bound=clip * data.loading_bound, mu=budget.mu, neighbours=budget.neighbours
@@ -102,14 +102,6 @@ def _constant(data: StageData, slices: Slices, details: Mapping[str, Any], guara
         guarantee_=guarantee,
         details={SLICES: details},
     )
-
-
-def _known_law(data: StageData, released: Mapping[str, AdditiveFunction]) -> TargetLaw | None:
-    """Return the law of the residual that the target is made of, if an earlier stage released it."""
-    if data.residual_of is None or data.residual_of not in released:
-        return None
-    document = released[data.residual_of].details.get(RESIDUAL)
-    return None if document is None else TargetLaw.from_dict(document)
 
 
 def _clip(data: StageData, law: TargetLaw | None) -> float:

@@ -127,8 +127,7 @@ def test_a_category_with_one_level_has_no_function(shares):
 
 def test_the_matrix_is_what_the_tables_say_entry_by_entry():
     basis, codes = make(), random_codes()
-    weights = np.random.default_rng(1).uniform(0.1, 1, basis.n_terms)
-    matrix = basis.matrix(codes, weights)
+    matrix = basis.matrix(codes)
     for i in (0, 5, 77):
         row = [1.0]
         for j, column in enumerate(basis.columns):
@@ -136,23 +135,14 @@ def test_the_matrix_is_what_the_tables_say_entry_by_entry():
         for (first, second), mean in zip(basis.pairs, basis.product_means, strict=True):
             left, right = basis.columns[first].leading, basis.columns[second].leading
             row.append(left[codes[i, first]] * right[codes[i, second]] - mean)
-        assert matrix[i] == pytest.approx(np.array(row) * weights, rel=1e-12)
-    assert basis.matrix(codes) * weights == pytest.approx(matrix, rel=1e-12)
-
-
-def test_squared_norms_are_those_of_the_matrix():
-    basis, codes = make(), random_codes()
-    weights = np.random.default_rng(2).uniform(0.1, 1, basis.n_terms)
-    assert basis.squared_norms(codes, weights) == pytest.approx((basis.matrix(codes, weights) ** 2).sum(axis=1))
+        assert matrix[i] == pytest.approx(np.array(row), rel=1e-12)
 
 
 def test_a_row_has_the_same_bits_alone_and_in_any_company():
     basis, codes = make(), random_codes(1000)
-    weights = np.random.default_rng(3).uniform(0.1, 1, basis.n_terms)
-    matrix, norms = basis.matrix(codes, weights), basis.squared_norms(codes, weights)
+    matrix = basis.matrix(codes)
     for part in (slice(3, 4), slice(500, 777), slice(None, None, -1)):
-        assert np.array_equal(basis.matrix(codes[part], weights), matrix[part])
-        assert np.array_equal(basis.squared_norms(codes[part], weights), norms[part])
+        assert np.array_equal(basis.matrix(codes[part]), matrix[part])
 
 
 def test_products_are_made_of_features_with_one_leading_function_where_correlations_are_known():

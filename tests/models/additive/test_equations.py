@@ -83,7 +83,7 @@ def test_no_row_is_longer_than_the_limit_nor_shortened_by_the_grid(codes, target
         assert longest(vectors(layout, stage)) <= ROW_LIMIT**2
         if reach < 0.1:
             continue  # tables are clipped: no row has room
-        factor = layout.shortening(BASIS.squared_norms(one["codes"], WEIGHTS), stage.reach(one["codes"]))
+        factor = layout.shortening(BASIS.matrix(one["codes"]) ** 2 @ WEIGHTS**2, stage.reach(one["codes"]))
         residual = factor * np.clip(target - 0.1, -clip, clip) * layout.target_scale / layout.unit
         assert vectors(layout, stage)[0, -1] / ROW_LIMIT == pytest.approx(residual[0], rel=0.02, abs=1e-5)
 
@@ -160,7 +160,7 @@ def test_without_noise_the_equations_are_those_of_weighted_least_squares(with_lo
     seen = Equations.release(layout, data, mechanism, SeededNoise(0), target_only=target_only)
     held = data.held
     q = BASIS.matrix(held.codes)
-    factor = layout.shortening(BASIS.squared_norms(held.codes, WEIGHTS), data.reach(held.codes))
+    factor = layout.shortening(BASIS.matrix(held.codes) ** 2 @ WEIGHTS**2, data.reach(held.codes))
     assert factor.min() < 1, "some rows are shortened, or this test shows nothing"
     q = q * (factor * (held.loading if with_loading else 1.0))[:, None]
     r = factor * np.clip(held.target - layout.centre, -layout.clip, layout.clip)

@@ -223,38 +223,21 @@ class Basis:
         products = np.full(len(self.pairs), PAIR_SIZE / max(len(self.pairs), 1))
         return _fixed(np.concatenate([[1.0], *(column.sizes for column in self.columns), products]))
 
-    def matrix(self, codes: NDArray[np.uint16], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """Return the functions' values (times ``weights``) for each row: lookups and products, element by element."""
-        weights = np.ones(self.n_terms) if weights is None else weights
+    def matrix(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
+        """Return the functions' values for each row: lookups and products, element by element."""
         out = np.empty((len(codes), self.n_terms), order="F")
-        out[:, 0] = weights[0]
+        out[:, 0] = 1.0
         at = 1
         for j, column in enumerate(self.columns):
             for values in column.values:
-                np.take(values * weights[at], codes[:, j], out=out[:, at])
+                np.take(values, codes[:, j], out=out[:, at])
                 at += 1
-        for first, second in self.pairs:
+        for (first, second), mean in zip(self.pairs, self.product_means, strict=True):
             left, right = self.columns[first].leading, self.columns[second].leading
             np.multiply(np.take(left, codes[:, first]), np.take(right, codes[:, second]), out=out[:, at])
-            out[:, at] -= self.product_means[at - self.n_terms]
-            out[:, at] *= weights[at]
+            out[:, at] -= mean
             at += 1
         return out
-
-    def squared_norms(self, codes: NDArray[np.uint16], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the squared length of each row of :meth:`matrix`, from tables, in a fixed order of additions."""
-        total = np.full(len(codes), weights[0] ** 2)
-        at = 1
-        for j, column in enumerate(self.columns):
-            own = weights[at : at + len(column.values)]
-            total += np.take(((column.values * own[:, None]) ** 2).sum(axis=0), codes[:, j])
-            at += len(column.values)
-        for first, second in self.pairs:
-            left, right = self.columns[first].leading, self.columns[second].leading
-            product = np.take(left, codes[:, first]) * np.take(right, codes[:, second])
-            total += ((product - self.product_means[at - self.n_terms]) * weights[at]) ** 2
-            at += 1
-        return total
 
     def keep(self, chosen: NDArray[np.bool_]) -> Basis:
         """Return the basis with only the chosen coefficients; a column's leading function goes with its products."""

@@ -22,8 +22,8 @@ from dpcate.models.additive.columns import known_shares, release_shares
 from dpcate.models.additive.dependence import draw_codes, known_correlations
 from dpcate.models.additive.first_stage import product_errors
 from dpcate.models.additive.regression import MomentRegression
-from dpcate.models.additive.rounds import RESIDUAL, fit_rounds
-from dpcate.models.additive.target import TargetLaw, release_target_law
+from dpcate.models.additive.rounds import fit_rounds
+from dpcate.models.additive.target import TargetLaw, release_target_law, residual_law
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +84,7 @@ class Additive:
         loading depend on that row alone. Proofs: ``docs/privacy/histogram.md``, ``docs/privacy/moments.md``.
         """
         known = known_shares(data.columns, released)
-        law = _known_law(data, released)
+        law = TargetLaw.of_probability() if data.kind == "probability" else residual_law(data, released)
         mus = self._split(data, budget.mu, n_new=sum(share is None for share in known), with_target=law is None)
         rounds = (1.0,) if data.kind == "probability" else tuple(share / sum(self.rounds) for share in self.rounds)
         smallest = mus["moments"] * math.sqrt(min(rounds))
@@ -123,16 +123,6 @@ class Additive:
         }
         shares["moments"] = 1.0 - sum(shares.values())
         return {name: mu * math.sqrt(share) for name, share in shares.items()}
-
-
-def _known_law(data: StageData, released: Mapping[str, AdditiveFunction]) -> TargetLaw | None:
-    """Return the target's law where it is public or was released before."""
-    if data.kind == "probability":
-        return TargetLaw.of_probability()
-    if data.residual_of is None or data.residual_of not in released:
-        return None
-    document = released[data.residual_of].details.get(RESIDUAL)
-    return None if document is None else TargetLaw.from_dict(document)
 
 
 def _count(data: StageData, mu: float, budget: Budget, noise: NoiseSource) -> float:

@@ -17,6 +17,7 @@ from dpcate.models.additive.assembly import assemble
 from dpcate.models.additive.dependence import CORRELATIONS, correlations_of
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.posterior import NEAR, solve
+from dpcate.models.additive.target import RESIDUAL
 from dpcate.models.additive.uncertainty import POSTERIOR, constant_document, posterior_document
 from dpcate.models.stage_rows import StageRows
 
@@ -33,9 +34,7 @@ if TYPE_CHECKING:
     from dpcate.models.additive.target import TargetLaw
     from dpcate.models.function import AdditiveFunction
 
-__all__ = ["RESIDUAL", "fit_rounds"]
-
-RESIDUAL = "residual_law"
+__all__ = ["fit_rounds"]
 
 EFFECT_DOUBT = -2.5
 """Mean of the prior of an effect's log scales when its error is stated: larger than for the estimate itself, so that

@@ -22,9 +22,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcate.mechanisms import NoiseSource
+    from dpcate.models.function import AdditiveFunction
     from dpcate.models.protocol import Budget, StageData
 
-__all__ = ["TargetLaw", "clip_at", "release_target_law"]
+__all__ = ["RESIDUAL", "TargetLaw", "clip_at", "release_target_law", "residual_law"]
+
+RESIDUAL = "residual_law"
+"""Under this name a model's details hold the law of what it left unexplained."""
 
 LEAST_CLIP, CLIP_SLOPE, CLIP_AT = 1.1, 0.3, 100.0
 """Clip at LEAST_CLIP standard deviations, and CLIP_SLOPE more for every factor e of budget beyond CLIP_AT."""
@@ -133,6 +137,14 @@ def release_target_law(data: StageData, *, mu: float, budget: Budget, noise: Noi
     unseen = min(0.5 * release.noise_scale / max(float(noisy.sum()), 1.0), 0.5)
     shares = smooth_shares(noisy, release.noise_scale, spread=unseen)
     return _spread_within_cells(edges, shares)
+
+
+def residual_law(data: StageData, released: Mapping[str, AdditiveFunction]) -> TargetLaw | None:
+    """Return the law of the residual that the target is made of, if an earlier stage released it."""
+    if data.residual_of is None or data.residual_of not in released:
+        return None
+    document = released[data.residual_of].details.get(RESIDUAL)
+    return None if document is None else TargetLaw.from_dict(document)
 
 
 def _cells(target: NDArray[np.float64], low: float, high: float) -> NDArray[np.uint16]:
