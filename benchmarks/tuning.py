@@ -56,7 +56,10 @@ VARIANTS = {
     "columns' histogram 10 %": Variant(options={"columns_share": 0.1}),
     "columns' histogram 30 %": Variant(options={"columns_share": 0.3}),
     "target's histogram 7 %": Variant(options={"target_share": 0.07}),
-    "curves half as large": Variant(constants={("basis", "CURVE_SIZE"): 0.25}),
+    "curves half as large": Variant(constants={("basis", "CURVE_SIZES"): (0.06, 0.06, 0.0055, 0.002, 0.001)}),
+    "curves that fall with their order": Variant(
+        constants={("basis", "CURVE_SIZES"): tuple(0.5 / k**3.5 for k in range(1, 6))}
+    ),
     "effects twice as large a priori": Variant(stages={"effect": {"signal": 0.2}}),
     "effects half as large a priori": Variant(stages={"effect": {"signal": 0.05}}),
 }

@@ -29,18 +29,15 @@ __all__ = ["N_CELLS", "PAIR", "Basis", "ColumnBasis", "make_basis", "make_column
 
 Entry = TypeVar("Entry", np.int64, np.float64)
 
-N_CURVES = 5
-"""Cosines of the rank beside the linear term."""
-
 MOST_LEVELS = 40
 """Levels of a category that get a term of their own; rarer ones (by noisy count) share one."""
 
 MOST_PAIRED = 8
 """With more columns than this no products are considered: their number grows with the square."""
 
-CURVE_SIZE, CURVE_DECAY, PAIR_SIZE = 0.5, 1.75, 0.35
-"""Prior variances relative to a leading term's: CURVE_SIZE / k^(2 CURVE_DECAY) for the k-th curve, PAIR_SIZE for all
-products together."""
+CURVE_SIZES, PAIR_SIZE = (0.12, 0.12, 0.011, 0.004, 0.002), 0.35
+"""Prior variances relative to a leading term's: of each curve (cosines of the rank beside the linear term), and of all
+products together. The first curve is what half a wave has beyond a straight line, the second bends to one side."""
 
 RARE_SHARE, OTHER_SHARE = 0.004, 0.01
 """Levels below the first, and "other" below the second, have no term of their own."""
@@ -112,10 +109,10 @@ def _number_basis(shares: NDArray[np.float64]) -> ColumnBasis:
     """Linear in the value, then cosines of the rank; "other" is zero in all, with an indicator of its own if common."""
     known = shares[1:] / shares[1:].sum()
     rank = np.cumsum(known) - known / 2
-    cosines = np.cos(np.pi * np.arange(1, N_CURVES + 1)[:, None] * rank)
+    cosines = np.cos(np.pi * np.arange(1, len(CURVE_SIZES) + 1)[:, None] * rank)
     kept, orders = _orthonormalised(_flat_on_lumps(np.vstack([np.arange(GRID) / GRID, cosines]), known), known)
     values = np.concatenate([np.zeros((len(kept), 1)), kept], axis=1)
-    sizes = np.array([1.0 if order == 0 else CURVE_SIZE * order ** (-2.0 * CURVE_DECAY) for order in orders])
+    sizes = np.array([1.0 if order == 0 else CURVE_SIZES[order - 1] for order in orders])
     if shares[0] > OTHER_SHARE:
         values, orders, sizes = _with_other(values, orders, sizes, shares)
     return ColumnBasis(values, np.array(orders, dtype=np.int64), sizes, shares)
@@ -162,7 +159,7 @@ def _with_other(
     indicator = np.zeros(len(shares))
     indicator[0] = 1.0
     centred = (indicator - shares[0]) / np.sqrt(shares[0] * (1 - shares[0]))
-    return np.vstack([values, centred]), [*orders, N_CURVES + 1], np.append(sizes, 0.3)
+    return np.vstack([values, centred]), [*orders, len(CURVE_SIZES) + 1], np.append(sizes, 0.3)
 
 
 def _category_basis(shares: NDArray[np.float64]) -> ColumnBasis:
