@@ -17,6 +17,7 @@ from benchmarks.report import Report, markdown_table
 from benchmarks.tuning_data import CASES
 from dpcate import RLearner
 from dpcate.models import Additive
+from dpcate.models.additive import basis
 
 __all__ = ["run"]
 
@@ -94,6 +95,7 @@ def study(variant: Variant, runs: int) -> np.ndarray:
 def cell_error(case: str, n: int, epsilon: float, runs: int, variant: Variant) -> float:
     """Return the mean error over runs with the variant's constants in force."""
     old = {key: getattr(sys.modules[_ADDITIVE + key[0]], key[1]) for key in variant.constants}
+    basis._basis_of.cache_clear()  # bases of another variant's constants
     try:
         for (module, name), value in variant.constants.items():
             setattr(sys.modules[_ADDITIVE + module], name, value)
@@ -101,6 +103,7 @@ def cell_error(case: str, n: int, epsilon: float, runs: int, variant: Variant) -
     finally:
         for (module, name), value in old.items():
             setattr(sys.modules[_ADDITIVE + module], name, value)
+        basis._basis_of.cache_clear()
 
 
 def one_error(case: str, n: int, epsilon: float, seed: int, variant: Variant) -> float:
