@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import chi2, norm
 
-from dpcate.learners.intervals import quantile
+from dpcate.learners.intervals import limits_around, quantile
 from dpcate.splitting import public_generator
 
 if TYPE_CHECKING:
@@ -90,5 +90,6 @@ def simultaneous_shapes(model: AdditiveFunction, known: Uncertainty | None, alph
         times = simultaneous_quantile(functions, covariance, alpha)
         variance = ((functions @ covariance) * functions).sum(axis=1)
         reach = times * np.sqrt(np.maximum(variance, 0.0))
-        banded[name] = replace(shape, lower=shape.effect - reach, upper=shape.effect + reach)
+        lower, upper = limits_around(shape.effect, functions @ known.shift[own], reach)
+        banded[name] = replace(shape, lower=lower, upper=upper)
     return banded

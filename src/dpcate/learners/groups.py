@@ -16,7 +16,7 @@ from dpcate.errors import ParameterError
 from dpcate.learners.bands import simultaneous_quantile
 from dpcate.learners.cutting import make_groups
 from dpcate.learners.frames import make_frame
-from dpcate.learners.intervals import quantile
+from dpcate.learners.intervals import limits_around, quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -127,8 +127,7 @@ def find_group_effects(
     reach = simultaneous_quantile(functions, known.covariance, alpha) if simultaneous else single
     widest = schema.outcome.high - schema.outcome.low
     effects = np.clip([_mean_effect(model, at, group.weights) for group in groups], -widest, widest)
-    lower = np.clip(effects - reach * stderr, -widest, widest)
-    upper = np.clip(effects + reach * stderr, -widest, widest)
+    lower, upper = limits_around(effects, functions @ known.shift, reach * stderr, widest)
     found = tuple(
         GroupEffect(
             label=group.label,

@@ -14,7 +14,7 @@ from scipy.stats import norm
 from dpcate.errors import TableError
 from dpcate.learners.frames import make_frame
 from dpcate.learners.groups import GroupEffects, find_group_effects
-from dpcate.learners.intervals import quantile
+from dpcate.learners.intervals import limits_around, quantile
 from dpcate.tables import encode_features
 
 if TYPE_CHECKING:
@@ -35,8 +35,11 @@ class EffectInference:
 
     Parameters
     ----------
-    point_estimate, stderr
-        Effect of each row and its standard error.
+    point_estimate
+        Effect of each row.
+    shift, stderr
+        Where intervals and tests are centred, as seen from the point estimate, and the standard error of that centre:
+        effects are shrunk less there, so that the error is mostly noise.
     stderr_mean
         Standard error of the rows' mean effect; errors of different rows are correlated, and this knows how.
     widest
@@ -44,13 +47,14 @@ class EffectInference:
     """
 
     point_estimate: NDArray[np.float64]
+    shift: NDArray[np.float64]
     stderr: NDArray[np.float64]
     stderr_mean: float
     widest: float
 
     def zstat(self, value: float = 0.0) -> NDArray[np.float64]:
-        """Return by how many standard errors each effect differs from ``value``."""
-        return _zstat(self.point_estimate, self.stderr, value)
+        """Return by how many standard errors the centre of each effect's interval differs from ``value``."""
+        return _zstat(self.point_estimate + self.shift, self.stderr, value)
 
     def pvalue(self, value: float = 0.0) -> NDArray[np.float64]:
         """Return the two-sided p-value of each effect being ``value``; not adjusted for asking about many rows."""
@@ -58,9 +62,7 @@ class EffectInference:
 
     def conf_int(self, alpha: float = 0.05) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return lower and upper limits of each effect."""
-        reach = quantile(alpha) * self.stderr
-        low, high = self.point_estimate - reach, self.point_estimate + reach
-        return np.clip(low, -self.widest, self.widest), np.clip(high, -self.widest, self.widest)
+        return limits_around(self.point_estimate, self.shift, quantile(alpha) * self.stderr, self.widest)
 
     def summary_frame(self, alpha: float = 0.05, value: float = 0.0) -> pd.DataFrame:
         """Return one row per person as a pandas frame."""
@@ -82,6 +84,7 @@ class EffectInference:
             raise TableError("a mean effect needs at least one row; got none.")
         return AverageInference(
             mean_point=float(self.point_estimate.mean()),
+            shift_mean=float(self.shift.mean()),
             stderr_mean=self.stderr_mean,
             widest=self.widest,
             std_point=float(self.point_estimate.std()),
@@ -94,8 +97,10 @@ class AverageInference:
 
     Parameters
     ----------
-    mean_point, stderr_mean
-        The average effect and its standard error.
+    mean_point
+        The average effect.
+    shift_mean, stderr_mean
+        Where interval and tests are centred, as seen from the average effect, and the standard error of that centre.
     widest
         Largest effect that the outcome's bounds allow.
     std_point
@@ -103,13 +108,14 @@ class AverageInference:
     """
 
     mean_point: float
+    shift_mean: float
     stderr_mean: float
     widest: float
     std_point: float | None = None
 
     def zstat(self, value: float = 0.0) -> float:
-        """Return by how many standard errors the average differs from ``value``."""
-        return float(_zstat(np.array(self.mean_point), np.array(self.stderr_mean), value))
+        """Return by how many standard errors the centre of the interval differs from ``value``."""
+        return float(_zstat(np.array(self.mean_point + self.shift_mean), np.array(self.stderr_mean), value))
 
     def pvalue(self, value: float = 0.0) -> float:
         """Return the two-sided p-value of the average being ``value``."""
@@ -118,7 +124,7 @@ class AverageInference:
     def conf_int_mean(self, alpha: float = 0.05) -> tuple[float, float]:
         """Return lower and upper limits of the average."""
         reach = quantile(alpha) * self.stderr_mean
-        low, high = np.clip([self.mean_point - reach, self.mean_point + reach], -self.widest, self.widest)
+        low, high = limits_around(self.mean_point, self.shift_mean, reach, self.widest)
         return float(low), float(high)
 
     def summary_frame(self, alpha: float = 0.05, value: float = 0.0) -> pd.DataFrame:
@@ -173,6 +179,7 @@ class Inferences:
         codes = encode_features(X, self.schema_)
         return EffectInference(
             point_estimate=model.predict(codes),
+            shift=known.shifts(codes),
             stderr=np.sqrt(known.variance(codes)),
             stderr_mean=float(np.sqrt(known.variance_of_mean(codes))),
             widest=self._widest,
@@ -189,7 +196,9 @@ class Inferences:
             return self.effect_inference(X).population_summary()
         model, known = self._fitted("effect"), self._uncertainty()
         stderr = float(np.sqrt(max(known.average_variance, 0.0)))
-        return AverageInference(mean_point=model.intercept, stderr_mean=stderr, widest=self._widest)
+        return AverageInference(
+            mean_point=model.intercept, shift_mean=known.average_shift, stderr_mean=stderr, widest=self._widest
+        )
 
     def group_effects(
         self, by: str, *, edges: Sequence[float] | None = None, alpha: float = 0.05, simultaneous: bool = True

@@ -1,13 +1,14 @@
 """Intervals from a released effect and its released error: limits for people, for the average, and for curves.
 
-The error of the released coefficients is close to normal with a known covariance, so limits are normal quantiles. No
-limit goes beyond what the schema's bounds allow. Everything here is post-processing.
+The error of the released coefficients is close to normal with a known covariance, so limits are normal quantiles. An
+interval is centred where effects are shrunk less, holds the estimate itself, and does not go beyond what the schema's
+bounds allow. Everything here is post-processing.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from scipy.stats import norm
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from dpcate.models import AdditiveFunction, Shape, Uncertainty
     from dpcate.schema import Schema
 
-__all__ = ["average_limits", "banded_shapes", "effect_limits", "quantile"]
+__all__ = ["average_limits", "banded_shapes", "effect_limits", "limits_around", "quantile"]
+
+Limit = TypeVar("Limit", float, "NDArray[np.float64]")
 
 
 def quantile(alpha: float) -> float:
@@ -35,7 +38,7 @@ def effect_limits(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return lower and upper limits of the effect for each row of ``codes``."""
     reach = quantile(alpha) * np.sqrt(known.variance(codes))
-    return _within(model.predict(codes), reach, schema)
+    return limits_around(model.predict(codes), known.shifts(codes), reach, _widest(schema))
 
 
 def average_limits(
@@ -43,11 +46,12 @@ def average_limits(
 ) -> tuple[float, float]:
     """Return lower and upper limits of the average effect, over the released distribution or over rows."""
     if codes is None:
-        middle, variance = model.intercept, known.average_variance
+        estimate, shift, variance = model.intercept, known.average_shift, known.average_variance
     else:
-        middle, variance = float(model.predict(codes).mean()), known.variance_of_mean(codes)
-    low, high = _within(np.array([middle]), np.array([quantile(alpha) * np.sqrt(variance)]), schema)
-    return float(low[0]), float(high[0])
+        estimate, shift = float(model.predict(codes).mean()), float(known.shifts(codes).mean())
+        variance = known.variance_of_mean(codes)
+    low, high = limits_around(estimate, shift, quantile(alpha) * np.sqrt(variance), _widest(schema))
+    return float(low), float(high)
 
 
 def banded_shapes(model: AdditiveFunction, known: Uncertainty | None, alpha: float) -> dict[str, Shape]:
@@ -55,20 +59,26 @@ def banded_shapes(model: AdditiveFunction, known: Uncertainty | None, alpha: flo
     shapes = model.shapes()
     if known is None:
         return shapes
-    times = quantile(alpha)
-    return {
-        name: replace(
-            shape,
-            lower=shape.effect - times * np.sqrt(variance[1:]),
-            upper=shape.effect + times * np.sqrt(variance[1:]),
-        )
-        for (name, shape), variance in zip(shapes.items(), known.table_variances(), strict=True)
-    }
+    times, banded = quantile(alpha), {}
+    for (name, shape), (shift, variance) in zip(shapes.items(), known.tables(), strict=True):
+        lower, upper = limits_around(shape.effect, shift[1:], times * np.sqrt(variance[1:]))
+        banded[name] = replace(shape, lower=lower, upper=upper)
+    return banded
 
 
-def _within(
-    middle: NDArray[np.float64], reach: NDArray[np.float64], schema: Schema
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return limits that keep to what the outcome's bounds allow any effect to be."""
-    widest = schema.outcome.high - schema.outcome.low
-    return np.clip(middle - reach, -widest, widest), np.clip(middle + reach, -widest, widest)
+def limits_around(estimate: Limit, shift: Limit, reach: Limit, widest: float = np.inf) -> tuple[Limit, Limit]:
+    """Return the ends of intervals around shifted estimates: they hold the estimates, and nothing beyond ``widest``.
+
+    Examples
+    --------
+    >>> limits_around(np.array([1.0, 1.0]), np.array([0.0, 3.0]), np.array([0.5, 2.0]))
+    (array([0.5, 1. ]), array([1.5, 6. ]))
+    """
+    middle = estimate + shift
+    low, high = np.minimum(middle - reach, estimate), np.maximum(middle + reach, estimate)
+    return np.clip(low, -widest, widest), np.clip(high, -widest, widest)
+
+
+def _widest(schema: Schema) -> float:
+    """Return what the outcome's bounds allow any effect to be."""
+    return schema.outcome.high - schema.outcome.low

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcate.errors import NotAvailableError, ParameterError
-from dpcate.learners.intervals import quantile
+from dpcate.learners.intervals import limits_around, quantile
 from dpcate.learners.people import draw_people
 from dpcate.learners.policy_tree import Leaf, candidate_splits, search_tree
 from dpcate.models import AdditiveFunction, uncertainty_of
@@ -102,14 +102,15 @@ class Policy:
             raise NotAvailableError("the gain has no interval: this model does not know its error.")
         treated = self._treated(self.people)
         share = float(treated.mean())
+        shift = share * float(self.known.shifts(self.people[treated]).mean()) if share else 0.0
         if chosen:
             reach = self._every_rule(alpha) * math.sqrt(share)
         else:
             reach = times * share * math.sqrt(self.known.variance_of_mean(self.people[treated]) if share else 0.0)
         widest = self.schema.outcome.high - self.schema.outcome.low
         low, high = share * (-widest - self.cost), share * (widest - self.cost)
-        gain = self.expected_gain
-        return float(np.clip(gain - reach, low, high)), float(np.clip(gain + reach, low, high))
+        lower, upper = limits_around(self.expected_gain, shift, reach)
+        return float(np.clip(lower, low, high)), float(np.clip(upper, low, high))
 
     def _every_rule(self, alpha: float) -> float:
         """Return w such that, with probability 1 - alpha, no rule's gain is off by more than w sqrt(its share).

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcate.learners.intervals import effect_limits, quantile
+from dpcate.learners.intervals import effect_limits, limits_around, quantile
 from dpcate.models import uncertainty_of
 from dpcate.report.whatif import ALPHA, typical_code
 from dpcate.report.wording import value_text
@@ -145,4 +145,5 @@ def _difference_limits(
     functions = known.basis.matrix(ends)
     contrast = functions[0] - functions[1]
     reach = quantile(ALPHA) * float(np.sqrt(max(float(contrast @ known.covariance @ contrast), 0.0)))
-    return difference - reach, difference + reach
+    low, high = limits_around(difference, float(contrast @ known.shift), reach)
+    return float(low), float(high)

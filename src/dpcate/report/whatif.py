@@ -87,7 +87,7 @@ class _Pool:
 
 
 def _error(known: Uncertainty, pool: _Pool) -> dict[str, Any]:
-    """Return the basis by code and the covariance of its coefficients (lower triangle, row by row)."""
+    """Return the basis by code, its coefficients' shift and covariance (lower triangle, row by row)."""
     basis = known.basis
     return {
         "functions": [[pool.put(values) for values in column.values] for column in basis.columns],
@@ -102,6 +102,7 @@ def _error(known: Uncertainty, pool: _Pool) -> dict[str, Any]:
             for (first, second), mean in zip(basis.pairs, basis.product_means, strict=True)
         ],
         "size": basis.n_terms,
+        "shift": pack(known.shift),
         "covariance": pack(known.covariance[np.tril_indices(basis.n_terms)]),
     }
 

@@ -72,12 +72,16 @@ class Evidence:
     def law(self, log_scales: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Return prior variances, the inverse of the covariance of z, and the logarithm of its determinant."""
         variances = self.prior.variances(log_scales)
-        covariance = (self.gram.matrix * variances) @ self.gram.matrix + self.fixed
-        if not self.certain:
-            sizes = variances.copy()
-            sizes[self.free] = self.plain
-            covariance.ravel()[:: len(sizes) + 1] += self.gram.variance @ sizes  # the diagonal
-        return variances, *_inverse(covariance)
+        return variances, *_inverse((self.gram.matrix * variances) @ self.gram.matrix + self.noise(variances))
+
+    def noise(self, variances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the covariance of z given the coefficients; that of G's errors follows from their prior variances."""
+        if self.certain:
+            return self.fixed
+        sizes, noise = variances.copy(), self.fixed.copy()
+        sizes[self.free] = self.plain
+        noise.ravel()[:: len(sizes) + 1] += self.gram.variance @ sizes  # the diagonal
+        return noise
 
     def __call__(
         self, log_scales: NDArray[np.float64]

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from dpcate.models.additive.gram import Gram
 
-__all__ = ["NEAR", "Posterior", "Prior", "solve"]
+__all__ = ["LARGEST_SCALE", "NEAR", "Posterior", "Prior", "solve"]
 
 NEAR = 1e-5
 """Log scales matter to a hundredth: where no entry of the evidence's gradient is larger, they are found."""
 
-_BOUNDS = (-12.0, 3.0)
-"""Smallest and largest log scale."""
+SMALLEST_SCALE, LARGEST_SCALE = -12.0, 3.0
+"""Log scales that are considered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Posterior:
     log_scales: NDArray[np.float64]
     evidence: Evidence
 
-    def doubt(self, around: float = SCALE_MEAN) -> ScaleDoubt:
-        """Return what not knowing the scales adds to the error, for a prior of log scales with this mean."""
-        return scale_doubt(self.evidence, self.log_scales, around)
+    def doubt(self) -> ScaleDoubt:
+        """Return what not knowing the scales adds to the error."""
+        return scale_doubt(self.evidence, self.log_scales)
 
 
 def solve(
@@ -77,7 +77,7 @@ def solve(
     unknown = np.full(int(prior.groups.max()), SCALE_MEAN)  # group 0 has no scale of its own
     log_scales = unknown if start is None else start
     if len(log_scales) > 0:
-        log_scales = minimise(evidence, log_scales, low=_BOUNDS[0], high=_BOUNDS[1], near=near)
+        log_scales = minimise(evidence, log_scales, low=SMALLEST_SCALE, high=LARGEST_SCALE, near=near)
     variances, inverse, _ = evidence.law(log_scales)
     crossing = variances[:, None] * gram.matrix
     gain = crossing @ inverse

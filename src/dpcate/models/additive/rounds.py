@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcate.models.additive.assembly import assemble
+from dpcate.models.additive.confidence import Confidence, find_confidence
 from dpcate.models.additive.dependence import CORRELATIONS, correlations_of
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.posterior import NEAR, solve
@@ -35,10 +36,6 @@ if TYPE_CHECKING:
     from dpcate.models.function import AdditiveFunction
 
 __all__ = ["fit_rounds"]
-
-EFFECT_DOUBT = -2.5
-"""Mean of the prior of an effect's log scales when its error is stated: larger than for the estimate itself, so that
-effects that noise hides are still inside the intervals (chosen on the data of `benchmarks/tuning_data.py`)."""
 
 _NEAR_ENOUGH = 1e-2
 """How exactly scales are found that later rounds find again."""
@@ -109,10 +106,13 @@ def _document(
     """Return what is known of the error of the released function."""
     if stage.data.constant:
         return constant_document(float(posterior.covariance[0, 0]))
-    doubt = posterior.doubt() if stage.data.first_stage is None else posterior.doubt(EFFECT_DOUBT)
-    left_out = stage.prior(everything).variances(_all_scales(everything, np.log(doubt.expected)))
-    covariance = posterior.covariance + doubt.covariance
-    return posterior_document(everything, kept, covariance, left_out, n_features=stage.data.n_features)
+    if stage.data.first_stage is None:
+        doubt = posterior.doubt()
+        found = Confidence(np.zeros(int(kept.sum())), posterior.covariance + doubt.covariance, np.log(doubt.expected))
+    else:
+        found = find_confidence(posterior, len(everything.columns))
+    left_out = stage.prior(everything).variances(_all_scales(everything, found.log_scales))
+    return posterior_document(everything, kept, found, left_out, n_features=stage.data.n_features)
 
 
 def _all_scales(everything: Basis, log_scales: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,6 +15,8 @@ import numpy as np
 from dpcate.models.additive.evidence import SCALE_MEAN, SCALE_SD
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from dpcate.models.additive.evidence import Evidence
@@ -34,38 +36,40 @@ class ScaleDoubt:
     covariance
         To be added to the coefficients' covariance; block by block, never negative.
     expected
-        Expected scale of each group, for functions that have no coefficient.
+        Expected scale of each group.
+    known
+        How well the best known direction of each group is known: its information times its prior variance at scale one.
     """
 
     covariance: NDArray[np.float64]
     expected: NDArray[np.float64]
+    known: NDArray[np.float64]
 
 
-def scale_doubt(evidence: Evidence, log_scales: NDArray[np.float64], around: float = SCALE_MEAN) -> ScaleDoubt:
-    """Return what averaging over each group's scale adds to the error at the most likely scales.
+def scale_doubt(evidence: Evidence, log_scales: NDArray[np.float64]) -> ScaleDoubt:
+    """Return what averaging over each group's scale adds to the error at the most likely scales."""
+    added, expected, known = np.zeros_like(evidence.gram.matrix), np.exp(log_scales), np.zeros(len(log_scales))
+    for members, own, along in _along_groups(evidence, log_scales):
+        weights = along.weights()
+        expected[members], known[members] = weights @ np.exp(GRID), along.values.max(axis=1)
+        spread = along.spread(weights, log_scales[members])
+        added[own[:, :, None], own[:, None, :]] = _positive(spread)
+    return ScaleDoubt(added, expected, known)
 
-    Parameters
-    ----------
-    evidence, log_scales
-        What was seen, and the most likely log scales.
-    around
-        Mean of the log scales' prior: a larger one leaves more room for effects that noise hides.
-    """
+
+def _along_groups(
+    evidence: Evidence, log_scales: NDArray[np.float64]
+) -> Iterator[tuple[list[int], NDArray[np.int64], _Along]]:
+    """Yield groups of equal size: their numbers from zero, their coefficients, and what the rest of z says of them."""
     variances, inverse, _ = evidence.law(log_scales)
     G, groups = evidence.gram.matrix, evidence.prior.groups
     between, pulled = G @ inverse @ G, G @ (inverse @ evidence.z)
-    added, expected = np.zeros_like(G), np.exp(log_scales)
     for members in _of_equal_size(groups, len(log_scales)):
         own = np.array([np.flatnonzero(groups == k + 1) for k in members])
         block = between[own[:, :, None], own[:, None, :]]
         without = np.eye(own.shape[1]) - block * variances[own][:, None, :]
         given_others = np.linalg.solve(without, np.concatenate([block, pulled[own][:, :, None]], axis=2))
-        along = _Along.of(evidence.prior.sizes[own], given_others[:, :, :-1], given_others[:, :, -1])
-        weights = along.weights(around)
-        expected[members] = weights @ np.exp(GRID)
-        spread = along.spread(weights, log_scales[members])
-        added[own[:, :, None], own[:, None, :]] = _positive(spread)
-    return ScaleDoubt(added, expected)
+        yield members, own, _Along.of(evidence.prior.sizes[own], given_others[:, :, :-1], given_others[:, :, -1])
 
 
 def _of_equal_size(groups: NDArray[np.int64], n_groups: int) -> list[list[int]]:
@@ -112,11 +116,11 @@ class _Along:
         """Return the coefficients' variances along the axes: groups x scales x axes."""
         return 1.0 / (self.values[:, None, :] + np.exp(-log_scales)[..., None])
 
-    def weights(self, around: float) -> NDArray[np.float64]:
-        """Return how likely each scale of the grid is under a prior with this mean: groups x scales."""
+    def weights(self) -> NDArray[np.float64]:
+        """Return how likely each scale of the grid is: groups x scales."""
         fit = (self.score[:, None, :] ** 2 * self.variances(GRID)).sum(axis=2)
         determinant = np.log1p(np.exp(GRID)[:, None] * self.values[:, None, :]).sum(axis=2)
-        log_weights = 0.5 * fit - 0.5 * determinant - 0.5 * ((GRID - around) / SCALE_SD) ** 2
+        log_weights = 0.5 * fit - 0.5 * determinant - 0.5 * ((GRID - SCALE_MEAN) / SCALE_SD) ** 2
         weights: NDArray[np.float64] = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         return weights

@@ -16,6 +16,7 @@ from dpcate.models.additive.basis import Basis, ColumnBasis, make_basis
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dpcate.models.additive.confidence import Confidence
     from dpcate.models.function import AdditiveFunction
 
 __all__ = ["POSTERIOR", "Uncertainty", "constant_document", "posterior_document", "uncertainty_of"]
@@ -33,11 +34,21 @@ class Uncertainty:
     basis
         All functions that were considered.
     covariance
-        Posterior covariance of their coefficients.
+        Mean square error of their coefficients.
+    shift
+        Intervals are centred at the released coefficients plus these: effects are shrunk less there.
     """
 
     basis: Basis
     covariance: NDArray[np.float64]
+    shift: NDArray[np.float64]
+
+    def shifts(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
+        """Return how far the centre of the interval lies from the function, for each row of ``codes``."""
+        if not self.shift.any():
+            return np.zeros(len(codes))
+        starts = range(0, max(len(codes), 1), _BATCH)
+        return np.concatenate([self.basis.matrix(codes[start : start + _BATCH]) @ self.shift for start in starts])
 
     def variance(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return the variance of the function's error for each row of ``codes``."""
@@ -61,6 +72,11 @@ class Uncertainty:
         """Variance of the error of the function's average over the released distribution of the inputs."""
         return float(self.covariance[0, 0])
 
+    @property
+    def average_shift(self) -> float:
+        """How far the centre of that average's interval lies from the function's average."""
+        return float(self.shift[0])
+
     def contrast_variance(self, column: int, one: int, other: int) -> float:
         """Return the variance of the error of the difference of a column's term between two codes."""
         starts = 1 + np.cumsum([0, *(len(each.values) for each in self.basis.columns)])
@@ -69,21 +85,21 @@ class Uncertainty:
         difference = values[:, one] - values[:, other]
         return max(float(difference @ self.covariance[own, own] @ difference), 0.0)
 
-    def table_variances(self) -> list[NDArray[np.float64]]:
-        """Return, per column, the variance of the error of its term at each code."""
-        variances, at = [], 1
+    def tables(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Return, per column, shift of the centre and variance of the error of its term at each code."""
+        found, at = [], 1
         for column in self.basis.columns:
             own = slice(at, at + len(column.values))
             at += len(column.values)
             spread = (column.values * (self.covariance[own, own] @ column.values)).sum(axis=0)
-            variances.append(np.maximum(spread, 0.0))
-        return variances
+            found.append((self.shift[own] @ column.values, np.maximum(spread, 0.0)))
+        return found
 
 
 def posterior_document(
     everything: Basis,
     kept: NDArray[np.bool_],
-    covariance: NDArray[np.float64],
+    found: Confidence,
     left_out: NDArray[np.float64],
     *,
     n_features: int,
@@ -94,8 +110,8 @@ def posterior_document(
     ----------
     everything, kept
         All functions that were considered, and which of them have a coefficient.
-    covariance
-        Of the kept coefficients.
+    found
+        Shift and mean square error of the kept coefficients.
     left_out
         Prior variance of each function at its expected scale; counts where a function was left out.
     n_features
@@ -105,7 +121,8 @@ def posterior_document(
     return {
         "n_features": n_features,
         "kept": [int(k) for k in np.flatnonzero(kept)],
-        "covariance": covariance[lower].tolist(),
+        "covariance": found.covariance[lower].tolist(),
+        "shift": found.shift.tolist(),
         "left_out": left_out[~kept].tolist(),
         "means": everything.product_means.tolist(),
     }
@@ -117,7 +134,7 @@ def uncertainty_of(function: AdditiveFunction) -> Uncertainty | None:
     if document is None:
         return None
     if "constant" in document:
-        return Uncertainty(_no_functions(function), np.array([[float(document["constant"])]]))
+        return Uncertainty(_no_functions(function), np.array([[float(document["constant"])]]), np.zeros(1))
     n_columns = len(function.columns)
     means = np.array(document["means"], dtype=np.float64)
     correlations = np.eye(n_columns) if len(means) else None
@@ -130,7 +147,9 @@ def uncertainty_of(function: AdditiveFunction) -> Uncertainty | None:
     covariance = np.zeros((basis.n_terms, basis.n_terms))
     covariance[np.ix_(kept, kept)] = half + half.T - np.diag(np.diagonal(half))
     covariance[others, others] = document["left_out"]
-    return Uncertainty(basis, covariance)
+    shift = np.zeros(basis.n_terms)
+    shift[kept] = document.get("shift", 0.0)  # releases from before intervals had a centre of their own
+    return Uncertainty(basis, covariance, shift)
 
 
 def constant_document(variance: float) -> dict[str, Any]:

@@ -35,6 +35,7 @@
       at(term.left, codes[term.first]) * at(term.right, codes[term.second]) - term.mean;
     const error = numbers.error;
     const covariance = error && floats(error.covariance);
+    const shift = error && floats(error.shift);
 
     function effect(codes) {
       let total = numbers.intercept;
@@ -46,24 +47,30 @@
       return total;
     }
 
-    function variance(codes) {
+    // How far the interval's centre is from the effect, and the variance around it.
+    function doubt(codes) {
       const values = [1];
       error.functions.forEach((column, j) => column.forEach((place) => values.push(at(place, codes[j]))));
       error.pairs.forEach((term) => values.push(product(term, codes)));
+      let moved = 0;
       let total = 0;
       for (let i = 0, k = 0; i < error.size; i += 1) {
+        moved += values[i] * shift[i];
         for (let j = 0; j <= i; j += 1, k += 1) {
           total += (i === j ? 1 : 2) * values[i] * values[j] * covariance[k];
         }
       }
-      return Math.max(total, 0);
+      return [moved, Math.max(total, 0)];
     }
 
     function limits(codes) {
       if (!error) return null;
-      const middle = effect(codes);
-      const reach = numbers.times * Math.sqrt(variance(codes));
-      return [middle - reach, middle + reach].map((x) => Math.min(Math.max(x, -numbers.widest), numbers.widest));
+      const estimate = effect(codes);
+      const [moved, variance] = doubt(codes);
+      const middle = estimate + moved;
+      const reach = numbers.times * Math.sqrt(variance);
+      return [Math.min(middle - reach, estimate), Math.max(middle + reach, estimate)].map((x) => (
+        Math.min(Math.max(x, -numbers.widest), numbers.widest)));
     }
 
     return { effect, limits };
