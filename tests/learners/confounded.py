@@ -1,8 +1,12 @@
 """A small confounded study whose effects are known: x moves who is treated, the outcome and the effect."""
 
+import copy
+from dataclasses import replace
+
 import numpy as np
 
 from dpcate import Category, Number, Schema
+from dpcate.models import POSTERIOR
 
 SCHEMA = Schema(
     outcome=Number("y", -1.5, 3.5),
@@ -30,3 +34,14 @@ def effect(x):
 def with_known_propensity():
     """The same columns, for a trial with a coin."""
     return Schema(SCHEMA.outcome, SCHEMA.treatment, SCHEMA.features, propensity=0.5)
+
+
+def shifted(fitted, size, *, seed=21):
+    """The same release, but the centres of its intervals are moved by random coefficients of this size."""
+    model = fitted.models_["effect"]
+    document = model.details[POSTERIOR]
+    shift = size * np.random.default_rng(seed).normal(size=len(document["kept"]))
+    details = {**model.details, POSTERIOR: {**document, "shift": shift.tolist()}}
+    moved = copy.copy(fitted)
+    moved.models_ = {**fitted.models_, "effect": replace(model, details=details)}
+    return moved

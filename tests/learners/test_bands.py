@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import chi2, norm
-from tests.learners.confounded import SCHEMA, draw
+from tests.learners.confounded import SCHEMA, draw, shifted
 
 from dpcate import RLearner
 from dpcate.learners.bands import simultaneous_quantile
@@ -68,9 +68,37 @@ def test_a_band_holds_the_whole_curve_as_often_as_it_says(fitted, model, name):
     assert held[False] < 0.88
 
 
-def test_bands_are_centred_on_the_curve_and_the_same_every_time(fitted):
+def by_hand(shape, known, place, times):
+    """The band of a column from its own coefficients: around the shifted curve, and no narrower than to hold it."""
+    start = 1 + sum(len(column.values) for column in known.basis.columns[:place])
+    values = known.basis.columns[place].values[:, 1:]
+    own = slice(start, start + len(values))
+    reach = times * np.sqrt(np.einsum("ik,ij,jk->k", values, known.covariance[own, own], values))
+    middle = shape.effect + known.shift[own] @ values
+    return np.minimum(middle - reach, shape.effect), np.maximum(middle + reach, shape.effect), middle
+
+
+@pytest.mark.parametrize("simultaneous", [False, True])
+@pytest.mark.parametrize(("size", "outside"), [(0.003, False), (0.5, True)])
+def test_bands_are_centred_where_the_curve_is_shrunk_less_and_hold_the_curve(fitted, simultaneous, size, outside):
+    release = shifted(fitted, size)
+    known = uncertainty_of(release.models_["effect"])
+    for place, (name, shape) in enumerate(release.shapes(simultaneous=simultaneous).items()):
+        start = 1 + sum(len(column.values) for column in known.basis.columns[:place])
+        values = known.basis.columns[place].values
+        covariance = known.covariance[start : start + len(values), start : start + len(values)]
+        times = simultaneous_quantile(values[:, 1:].T, covariance, 0.05) if simultaneous else norm.isf(0.025)
+        lower, upper, middle = by_hand(shape, known, place, times)
+        np.testing.assert_array_equal(shape.effect, fitted.shapes()[name].effect)
+        assert shape.lower == pytest.approx(lower, rel=1e-9)
+        assert shape.upper == pytest.approx(upper, rel=1e-9)
+        apart = (shape.lower == shape.effect) | (shape.upper == shape.effect)
+        assert apart.any() == outside
+        assert ((shape.lower + shape.upper) / 2)[~apart] == pytest.approx(middle[~apart], abs=1e-12)
+
+
+def test_bands_are_the_same_every_time_and_wider_than_limits_of_single_points(fitted):
     one, other = (fitted.shapes(simultaneous=True)["x"] for _ in range(2))
-    assert (one.lower + one.upper) / 2 == pytest.approx(one.effect)
     np.testing.assert_array_equal(one.upper, other.upper)
     plain = fitted.shapes()["x"]
     assert ((one.upper - one.lower) > (plain.upper - plain.lower)).all()

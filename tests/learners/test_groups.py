@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.learners.confounded import SCHEMA, draw, effect
+from tests.learners.confounded import SCHEMA, draw, effect, shifted
 
 from dpcate import RLearner
 from dpcate.accounting import Gaussian, Guarantee
 from dpcate.errors import NotAvailableError, ParameterError
 from dpcate.learners.cutting import make_groups
 from dpcate.learners.groups import _mean_effect, _mean_functions, find_group_effects
-from dpcate.models import StageData, Uncertainty
+from dpcate.models import StageData, Uncertainty, uncertainty_of
 from dpcate.models.additive.assembly import assemble
 from dpcate.models.additive.basis import make_basis
 from dpcate.schema import Category, Number
@@ -62,8 +62,31 @@ def test_simultaneous_intervals_are_wider_by_one_factor(fitted):
     assert 2.2 < together.reach < 2.5
     for one, other in zip(together, single, strict=True):
         assert one.effect == other.effect
-        assert one.upper - one.effect == pytest.approx(together.reach * one.stderr)
-        assert other.upper - other.effect == pytest.approx(single.reach * other.stderr)
+        assert one.stderr == other.stderr
+        assert one.upper - one.lower == pytest.approx(2 * together.reach * one.stderr)
+        assert other.upper - other.lower == pytest.approx(2 * single.reach * other.stderr)
+        assert one.upper + one.lower == pytest.approx(other.upper + other.lower)
+
+
+@pytest.mark.parametrize("simultaneous", [False, True])
+@pytest.mark.parametrize("by", ["x", "town"])
+@pytest.mark.parametrize(("size", "outside"), [(0.004, False), (0.3, True)])
+def test_intervals_are_centred_where_effects_are_shrunk_less_and_hold_the_estimate(
+    fitted, by, simultaneous, size, outside
+):
+    release = shifted(fitted, size)
+    model, found = release.models_["effect"], release.group_effects(by, simultaneous=simultaneous)
+    known, at, moved = uncertainty_of(model), [column.name for column in model.columns].index(by), []
+    for group, cut in zip(found, make_groups(model.columns[at], model.shares[at], None), strict=True):
+        middle = group.effect + _mean_functions(known, at, cut.weights) @ known.shift
+        reach = found.reach * group.stderr
+        assert group.lower == pytest.approx(min(middle - reach, group.effect))
+        assert group.upper == pytest.approx(max(middle + reach, group.effect))
+        moved.append(abs(middle - group.effect) / reach)
+    assert max(moved) > 0.1
+    assert any(group.effect in (group.lower, group.upper) for group in found) == outside
+    plain = fitted.group_effects(by, simultaneous=simultaneous)
+    assert [group.effect for group in found] == [group.effect for group in plain]
 
 
 def test_errors_of_groups_jointly_hold_as_often_as_said(fitted):
@@ -136,7 +159,7 @@ def made_with_products(correlation):
     )
     guarantee = Guarantee(Gaussian(1.0), "replace")
     model = assemble(data, basis, theta, centre=0.0, guarantee=guarantee, details={})
-    return model, Uncertainty(basis, root @ root.T), theta
+    return model, Uncertainty(basis, root @ root.T, np.zeros(basis.n_terms)), theta
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.6])

@@ -5,11 +5,13 @@ import sys
 import numpy as np
 import pytest
 from scipy.stats import norm
-from tests.learners.confounded import SCHEMA, draw
+from tests.learners.confounded import SCHEMA, draw, shifted
 
 from dpcate import RLearner
 from dpcate.errors import NotAvailableError, TableError
 from dpcate.learners.inference import AverageInference, EffectInference
+from dpcate.models import uncertainty_of
+from dpcate.tables import encode_features
 
 
 @pytest.fixture(scope="module")
@@ -31,15 +33,35 @@ def test_limits_are_those_of_the_learner(fitted, people):
     assert fitted.ate_inference().mean_point == fitted.ate()
 
 
-def test_tests_agree_with_intervals(fitted, people):
+@pytest.mark.parametrize("size", [0.0, 0.01])
+def test_tests_agree_with_intervals(fitted, people, size):
+    """As long as the estimate is not at an end of its interval: the test knows the interval's centre only."""
+    fitted = shifted(fitted, size)
     inference = fitted.effect_inference(people)
     low, high = inference.conf_int(0.05)
+    assert ((low < inference.point_estimate) & (inference.point_estimate < high)).all()
+    assert (inference.shift != 0.0).all() == (size > 0)
     for value in (0.0, 0.3, 0.5):
         np.testing.assert_array_equal(inference.pvalue(value) < 0.05, (value < low) | (value > high))
     average = fitted.ate_inference()
     assert average.pvalue(average.conf_int_mean(0.05)[0]) == pytest.approx(0.05)
-    assert average.zstat() == pytest.approx(average.mean_point / average.stderr_mean)
+    assert average.zstat() == pytest.approx((average.mean_point + average.shift_mean) / average.stderr_mean)
+    assert average.zstat(0.3) == pytest.approx(average.zstat() - 0.3 / average.stderr_mean)
     assert average.pvalue() == pytest.approx(2 * norm.sf(abs(average.zstat())))
+
+
+def test_shifts_are_those_of_the_released_error(fitted, people):
+    release = shifted(fitted, 0.5)
+    known, inference = uncertainty_of(release.models_["effect"]), release.effect_inference(people)
+    np.testing.assert_array_equal(inference.shift, known.shifts(encode_features(people, SCHEMA)))
+    np.testing.assert_array_equal(inference.point_estimate, fitted.effect(people))
+    middle, reach = inference.point_estimate + inference.shift, norm.isf(0.025) * inference.stderr
+    low, high = inference.conf_int()
+    np.testing.assert_array_equal(low, np.minimum(middle - reach, inference.point_estimate))
+    np.testing.assert_array_equal(high, np.maximum(middle + reach, inference.point_estimate))
+    assert (low == inference.point_estimate).any(), "some shifts are larger than the reach"
+    assert release.ate_inference().shift_mean == known.shift[0]
+    assert release.ate_inference(people).shift_mean == pytest.approx(inference.shift.mean(), rel=1e-12)
 
 
 def test_the_summary_of_a_population_counts_shared_errors(fitted, people):
@@ -54,21 +76,24 @@ def test_the_summary_of_a_population_counts_shared_errors(fitted, people):
 
 def test_a_certain_effect_has_infinite_or_no_statistics():
     certain = EffectInference(
-        point_estimate=np.array([0.5, -0.5, 0.0]), stderr=np.zeros(3), stderr_mean=0.0, widest=1.0
+        point_estimate=np.array([0.5, -0.5, 0.0]), shift=np.zeros(3), stderr=np.zeros(3), stderr_mean=0.0, widest=1.0
     )
     assert certain.zstat().tolist() == [np.inf, -np.inf, 0.0]
     assert certain.pvalue().tolist() == [0.0, 0.0, 1.0]
-    assert AverageInference(mean_point=0.0, stderr_mean=0.0, widest=1.0).pvalue() == 1.0
+    assert AverageInference(mean_point=0.0, shift_mean=0.0, stderr_mean=0.0, widest=1.0).pvalue() == 1.0
 
 
 def test_limits_stop_at_the_widest_effect():
-    unsure = EffectInference(point_estimate=np.array([0.5]), stderr=np.array([9.0]), stderr_mean=9.0, widest=1.0)
+    unsure = EffectInference(
+        point_estimate=np.array([0.5]), shift=np.zeros(1), stderr=np.array([9.0]), stderr_mean=9.0, widest=1.0
+    )
     assert [float(limit[0]) for limit in unsure.conf_int()] == [-1.0, 1.0]
     assert unsure.population_summary().conf_int_mean() == (-1.0, 1.0)
 
 
 def test_nobody_has_no_mean():
-    nobody = EffectInference(point_estimate=np.zeros(0), stderr=np.zeros(0), stderr_mean=0.0, widest=1.0)
+    none = np.zeros(0)
+    nobody = EffectInference(point_estimate=none, shift=none, stderr=none, stderr_mean=0.0, widest=1.0)
     with pytest.raises(TableError, match="at least one row"):
         nobody.population_summary()
 

@@ -1,12 +1,18 @@
 """Limits of effects, averages and curves: inside what is possible, ordered by level, saved with the model."""
 
+import json
+
 import numpy as np
 import pytest
-from tests.learners.confounded import ATE, SCHEMA, draw, effect
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.learners.confounded import ATE, SCHEMA, draw, effect, shifted
 
 from dpcate import DRLearner, RLearner, SLearner, load
 from dpcate.errors import NotAvailableError, NotFittedError, ParameterError
-from dpcate.learners.intervals import quantile
+from dpcate.learners.intervals import limits_around, quantile
+from dpcate.models import POSTERIOR, uncertainty_of
+from dpcate.tables import encode_features
 
 LEARNERS = (SLearner, DRLearner, RLearner)
 WIDEST = 5.0  # of the outcome's bounds
@@ -75,7 +81,93 @@ def test_the_mean_over_people_is_known_better_than_its_people(fits, people):
     low, high = fits[RLearner].effect_interval(people)
     below, above = fits[RLearner].ate_interval(people)
     assert above - below < (high - low).mean()
-    assert (below + above) / 2 == pytest.approx(fits[RLearner].effect(people).mean())
+    centre = uncertainty_of(fits[RLearner].models_["effect"]).shifts(encode_features(people, SCHEMA)).mean()
+    assert (below + above) / 2 == pytest.approx(fits[RLearner].effect(people).mean() + centre)
+
+
+each_release = pytest.mark.parametrize("learner", [DRLearner, RLearner])
+
+
+@each_release
+def test_limits_are_centred_where_effects_are_shrunk_less_and_hold_the_estimate(learner, fits, people):
+    release, codes = shifted(fits[learner], 0.3), encode_features(people, SCHEMA)
+    known, estimate = uncertainty_of(release.models_["effect"]), fits[learner].effect(people)
+    functions = known.basis.matrix(codes)
+    middle = estimate + functions @ known.shift
+    reach = quantile(0.05) * np.sqrt(((functions @ known.covariance) * functions).sum(axis=1))
+    low, high = release.effect_interval(people)
+    assert low == pytest.approx(np.minimum(middle - reach, estimate))
+    assert high == pytest.approx(np.maximum(middle + reach, estimate))
+    assert (low == estimate).any(), "the centre is so far away that the interval had to be made longer"
+    assert (low < estimate).any()
+    np.testing.assert_array_equal(release.effect(people), estimate)
+
+
+@each_release
+def test_limits_of_averages_are_centred_where_effects_are_shrunk_less(learner, fits, people):
+    release = shifted(fits[learner], 0.05)
+    known = uncertainty_of(release.models_["effect"])
+    middle, reach = release.ate() + known.shift[0], quantile(0.05) * np.sqrt(known.covariance[0, 0])
+    assert abs(known.shift[0]) > 0.05 * reach
+    assert release.ate_interval() == pytest.approx(limits_around(release.ate(), known.shift[0], reach))
+    assert release.ate_interval() != pytest.approx(fits[learner].ate_interval(), rel=1e-3)
+    functions = known.basis.matrix(encode_features(people, SCHEMA)).mean(axis=0)
+    middle = release.effect(people).mean() + functions @ known.shift
+    reach = quantile(0.05) * np.sqrt(functions @ known.covariance @ functions)
+    low, high = release.ate_interval(people)
+    assert low == pytest.approx(min(middle - reach, release.effect(people).mean()))
+    assert high == pytest.approx(max(middle + reach, release.effect(people).mean()))
+
+
+@each_release
+def test_a_fit_knows_where_its_intervals_are_centred_and_says_the_same_each_time(learner, fits):
+    document = fits[learner].models_["effect"].details[POSTERIOR]
+    assert len(document["shift"]) == len(document["kept"])
+    assert any(document["shift"])
+    again = learner(SCHEMA, epsilon=2.0, random_state=0).fit_table(draw(3000, 0))
+    assert again.models_["effect"].details[POSTERIOR] == document
+
+
+@pytest.mark.parametrize("name", ["propensity", "outcome"])
+def test_the_error_of_other_models_is_around_what_was_released(name, fits):
+    assert not uncertainty_of(fits[RLearner].models_[name]).shift.any()
+    for shape in fits[RLearner].shapes(name).values():
+        assert (shape.lower + shape.upper) / 2 == pytest.approx(shape.effect, abs=1e-12)
+
+
+def test_a_release_without_shifts_has_limits_around_its_estimate(fits, people, tmp_path):
+    fits[RLearner].save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    del document["models"]["effect"]["details"][POSTERIOR]["shift"]
+    (tmp_path / "old.json").write_text(json.dumps(document))
+    old = load(tmp_path / "old.json")
+    low, high = old.effect_interval(people)
+    assert (low + high) / 2 == pytest.approx(old.effect(people))
+    now = fits[RLearner].effect_interval(people)
+    assert high - low == pytest.approx(now[1] - now[0])
+    assert (now[0] + now[1]) / 2 != pytest.approx(old.effect(people))
+    below, above = old.ate_interval()
+    assert (below + above) / 2 == pytest.approx(old.ate())
+
+
+finite = st.floats(-1e3, 1e3)
+
+
+@given(estimate=finite, shift=finite, reach=st.floats(0, 1e3), widest=st.floats(0, 1e3))
+def test_an_interval_holds_its_estimate_and_its_centre_and_nothing_beyond_the_widest(estimate, shift, reach, widest):
+    low, high = limits_around(estimate, shift, reach, widest)
+    assert -widest <= low <= high <= widest
+    for inside in (estimate, estimate + shift, estimate + shift - reach, estimate + shift + reach):
+        assert low <= np.clip(inside, -widest, widest) <= high
+    ends = [estimate, estimate + shift - reach, estimate + shift + reach]
+    assert low == np.clip(min(ends), -widest, widest), "no longer than that"
+    assert high == np.clip(max(ends), -widest, widest)
+
+
+def test_without_a_shift_and_a_widest_an_interval_is_the_plain_one():
+    low, high = limits_around(np.array([1.0, -2.0]), np.zeros(2), np.array([0.5, 7.0]))
+    assert low.tolist() == [0.5, -9.0]
+    assert high.tolist() == [1.5, 5.0]
 
 
 def test_the_single_model_has_one_interval_for_everybody(fits, people):

@@ -12,6 +12,7 @@ from dpcate.learners.policy import make_policy
 from dpcate.learners.policy_tree import Split, search_tree
 from dpcate.models import AdditiveFunction
 from dpcate.models.additive.basis import make_basis
+from dpcate.models.additive.confidence import Confidence
 from dpcate.models.additive.uncertainty import POSTERIOR, posterior_document
 from dpcate.tables import GRID
 
@@ -22,16 +23,16 @@ SCHEMA = Schema(
 )
 
 
-def released(slope=1.0, sites=(0.0, 0.5, -0.5, 0.0), intercept=0.0, variance=None, low=-10.0, high=10.0):
-    """A released effect: linear in age, one value per site, uniform shares."""
+def released(slope=1.0, sites=(0.0, 0.5, -0.5, 0.0), intercept=0.0, variance=None, shift=0.0, low=-10.0, high=10.0):
+    """A released effect: linear in age, one value per site, uniform shares; each coefficient's centre is shifted."""
     grid = np.concatenate([[0.0], slope * ((np.arange(GRID) + 0.5) / GRID - 0.5)])
     shares = (np.concatenate([[0.0], np.full(GRID, 1 / GRID)]), np.array([0.0, 1, 1, 1]) / 3)
     details = {}
     if variance is not None:
         basis = make_basis(SCHEMA.features, shares, None, n_features=2)
-        everything, covariance = np.ones(basis.n_terms, dtype=bool), variance * np.eye(basis.n_terms)
-        nothing = np.zeros(basis.n_terms)
-        details[POSTERIOR] = posterior_document(basis, everything, covariance, nothing, n_features=2)
+        everything, nothing = np.ones(basis.n_terms, dtype=bool), np.zeros(basis.n_terms)
+        found = Confidence(nothing + shift, variance * np.eye(basis.n_terms), np.zeros(2))
+        details[POSTERIOR] = posterior_document(basis, everything, found, nothing, n_features=2)
     return AdditiveFunction(
         columns=SCHEMA.features,
         intercept=intercept,
@@ -118,6 +119,22 @@ def test_the_interval_of_a_fixed_rule_that_treats_all_is_that_of_the_average():
     assert high - low == pytest.approx(2 * 1.96 * 0.2, rel=0.01)
     assert (low + high) / 2 == pytest.approx(1.0)
     assert rule.gain_interval(0.05)[0] < low
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+@pytest.mark.parametrize("shift", [0.01, -0.01, 2.0, -2.0])
+def test_the_gain_s_interval_is_centred_where_effects_are_shrunk_less_and_holds_the_expected_gain(shift, chosen):
+    plain, moved = (policy(cost=0.2, depth=2, variance=0.01, shift=size) for size in (0.0, shift))
+    assert moved.expected_gain == plain.expected_gain
+    assert 0.1 < moved.share_treated < 0.9
+    treated = moved._treated(moved.people)
+    by = np.where(treated, moved.known.shifts(moved.people), 0.0).mean()
+    gain, (low, high) = plain.expected_gain, plain.gain_interval(0.1, chosen=chosen)
+    assert (low + high) / 2 == pytest.approx(gain)
+    assert abs(by) > 0.005 * abs(shift), "the shift is no matter of rounding"
+    found = moved.gain_interval(0.1, chosen=chosen)
+    assert found == pytest.approx((min(low + by, gain), max(high + by, gain)), rel=1e-9)
+    assert (gain in found) == (abs(by) > (high - low) / 2)
 
 
 def test_limits_of_a_chosen_rule_hold_where_those_of_a_fixed_rule_fail():

@@ -4,10 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.learners.confounded import shifted
 from tests.report.conftest import rows, study
 
 from dpcate import RLearner, SLearner
+from dpcate.learners.intervals import effect_limits
 from dpcate.models import uncertainty_of
+from dpcate.report import groups
 from dpcate.report.groups import find_groups, typical_codes
 from dpcate.schema import Category, Number
 
@@ -31,8 +34,27 @@ def test_groups_have_the_librarys_effect_and_interval(fitted):
         low, high = group.limits
         assert low < group.effect < high
     assert found.difference == pytest.approx(found.most.effect - found.least.effect)
-    low, high = found.limits
-    assert (low + high) / 2 == pytest.approx(found.difference)
+
+
+@pytest.mark.parametrize(("size", "outside"), [(0.0, False), (0.02, False), (1.0, True)])
+def test_the_interval_of_the_difference_is_centred_where_effects_are_shrunk_less_and_holds_it(
+    fitted, monkeypatch, size, outside
+):
+    fitted, ends, climb = shifted(fitted, size), [], groups._climb
+    monkeypatch.setattr(groups, "_climb", lambda *asked: ends.append(climb(*asked)) or ends[-1])
+    found, known = find_groups(fitted), uncertainty_of(fitted.models_["effect"])
+    functions = known.basis.matrix(np.array(ends))
+    contrast = functions[0] - functions[1]
+    middle, reach = (
+        found.difference + contrast @ known.shift,
+        1.959964 * np.sqrt(contrast @ known.covariance @ contrast),
+    )
+    limits = min(middle - reach, found.difference), max(middle + reach, found.difference)
+    assert found.limits == pytest.approx(limits, rel=1e-6)
+    assert (found.difference in found.limits) == outside
+    for group, codes in ((found.most, ends[0]), (found.least, ends[1])):
+        low, high = effect_limits(fitted.models_["effect"], known, codes[None, :], fitted.schema_, 0.05)
+        assert group.limits == (low[0], high[0])
 
 
 def test_the_interval_of_the_difference_knows_that_both_groups_share_an_error(fitted):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from tests.learners.confounded import shifted
 from tests.report.conftest import BAD_LEVELS, HOSTILE, rows, study
 
 from dpcate import MultiStage, Number, Schema, SLearner, Stage, load
@@ -64,6 +65,22 @@ def test_the_panel_gives_the_librarys_effect_and_interval(open_page, html, fitte
         assert answer(shown, "upper") == pytest.approx(high[0], abs=CLOSE), person
         seen.add(answer(shown, "effect"))
     assert len(seen) > 4
+    assert shown.troubles == []
+
+
+def test_the_panel_s_interval_is_centred_where_the_librarys_is(open_page, fitted):
+    release = shifted(fitted, 0.1)
+    shown, at_an_end, cut = open_page(render_report(release, make_card(release))), [], []
+    for person in PEOPLE:
+        describe(shown, person)
+        people = as_frame(person, release.schema_)
+        low, high = release.effect_interval(people)
+        assert answer(shown, "lower") == pytest.approx(low[0], abs=CLOSE), person
+        assert answer(shown, "upper") == pytest.approx(high[0], abs=CLOSE), person
+        at_an_end.append(release.effect(people)[0] in (low[0], high[0]))
+        cut.append(low[0] == -1.0 or high[0] == 1.0)
+    assert set(at_an_end) == {True, False}, "some had to be made longer to hold the estimate"
+    assert set(cut) == {True, False}, "some stop at the bounds"
     assert shown.troubles == []
 
 

@@ -7,6 +7,7 @@ from dpcate.accounting import Gaussian, Guarantee
 from dpcate.models import POSTERIOR, AdditiveFunction, StageData
 from dpcate.models.additive import first_stage
 from dpcate.models.additive.basis import make_basis
+from dpcate.models.additive.confidence import Confidence
 from dpcate.models.additive.first_stage import product_errors
 from dpcate.models.additive.uncertainty import posterior_document
 from dpcate.schema import Category
@@ -23,7 +24,9 @@ def make_model(columns, seed, size):
     basis = make_basis(columns, shares, None, n_features=len(columns))
     root = np.random.default_rng(seed).normal(size=(basis.n_terms, basis.n_terms)) * size
     everything = np.ones(basis.n_terms, dtype=bool)
-    document = posterior_document(basis, everything, root @ root.T, np.zeros(basis.n_terms), n_features=len(columns))
+    nothing = np.zeros(basis.n_terms)
+    found = Confidence(nothing, root @ root.T, np.zeros(len(columns)))
+    document = posterior_document(basis, everything, found, nothing, n_features=len(columns))
     model = AdditiveFunction(
         columns=columns,
         intercept=0.0,
@@ -70,7 +73,8 @@ def test_the_products_covariance_is_that_of_a_direct_simulation(many_draws, with
     generator = np.random.default_rng(7)
     direct = generator.multivariate_normal(np.zeros(4), of_propensity(ROWS), 40_000, method="svd")
     direct *= generator.multivariate_normal(np.zeros(4), of_outcome(at), 40_000, method="svd")
-    expected = first_stage._WIDER**2 * direct.T @ direct / len(direct)
+    direct += (first_stage._WIDER - 1) * direct.mean(axis=1, keepdims=True)  # only what rows have in common is wider
+    expected = direct.T @ direct / len(direct)
     found = product_errors(make_stage(), ROWS, released)
     scale = np.diagonal(expected).max()
     assert found @ found.T / found.shape[1] == pytest.approx(expected, rel=0.05, abs=0.03 * scale)
@@ -82,16 +86,28 @@ def test_the_draws_that_are_used_have_the_right_size_within_a_factor(monkeypatch
     released, of_propensity, of_outcome = make_released(with_arm=False)
     found = product_errors(make_stage(), ROWS, released)
     assert found.shape == (4, first_stage.N_DRAWS)
-    expected = first_stage._WIDER**2 * np.trace(of_propensity(ROWS) * of_outcome(ROWS))  # independent: E[a b]^2
+    wider = np.eye(4) + (first_stage._WIDER - 1) / 4
+    expected = np.trace(wider @ (of_propensity(ROWS) * of_outcome(ROWS)) @ wider)  # independent: E[a b]^2
     assert 0.5 < (found**2).mean(axis=1).sum() / expected < 2.0
 
 
-def test_inverse_propensity_weights_multiply_the_product_row_by_row():
+def test_only_the_mean_over_people_is_made_wider(monkeypatch):
     released, _, _ = make_released(with_arm=False)
+    found = product_errors(make_stage(), ROWS, released)
+    monkeypatch.setattr(first_stage, "_WIDER", 1.0)
     plain = product_errors(make_stage(), ROWS, released)
+    assert found.mean(axis=0) == pytest.approx(1.5 * plain.mean(axis=0), rel=1e-12)
+    assert found - found.mean(axis=0) == pytest.approx(plain - plain.mean(axis=0), rel=1e-12, abs=1e-15)
+
+
+def test_inverse_propensity_weights_multiply_the_product_row_by_row_before_its_mean_is_made_wider(monkeypatch):
+    released, _, _ = make_released(with_arm=False)
     weights = np.array([4.0, 5.0, 6.0, 7.0])
     weighted = product_errors(make_stage(spread=lambda codes: weights), ROWS, released)
-    assert weighted == pytest.approx(plain * weights[:, None])
+    monkeypatch.setattr(first_stage, "_WIDER", 1.0)
+    plain = product_errors(make_stage(), ROWS, released)
+    expected = plain * weights[:, None]
+    assert weighted == pytest.approx(expected + 0.5 * expected.mean(axis=0))
 
 
 def test_there_is_no_product_with_a_known_propensity():

@@ -1,4 +1,4 @@
-"""The released error of a released function: what is saved comes back, and variances are what the covariance says."""
+"""The released error of a released function: what is saved comes back; shifts and variances are what it says."""
 
 import json
 
@@ -9,6 +9,7 @@ from dpcate import Category, Number
 from dpcate.accounting import Gaussian, Guarantee
 from dpcate.models import POSTERIOR, AdditiveFunction, constant_document, uncertainty_of
 from dpcate.models.additive.basis import make_basis
+from dpcate.models.additive.confidence import Confidence
 from dpcate.models.additive.uncertainty import posterior_document
 from dpcate.tables import n_codes
 
@@ -30,13 +31,13 @@ def make_everything():
 
 
 def make_known(*, left_out=0.2):
-    """A function with an error: two of its functions were left out. Returns it with the covariance of the others."""
+    """A function with an error: two of its functions were left out. Returns it with what is known of the others."""
     everything = make_everything()
     kept = np.ones(everything.n_terms, dtype=bool)
     kept[[3, 5]] = False
     root = np.random.default_rng(2).normal(size=(kept.sum(), kept.sum()))
-    covariance = root @ root.T / 10
-    document = posterior_document(everything, kept, covariance, np.full(everything.n_terms, left_out), n_features=3)
+    found = Confidence(root[0] / 10, root @ root.T / 10, np.zeros(4))
+    document = posterior_document(everything, kept, found, np.full(everything.n_terms, left_out), n_features=3)
     function = AdditiveFunction(
         columns=COLUMNS,
         intercept=0.5,
@@ -45,7 +46,7 @@ def make_known(*, left_out=0.2):
         guarantee_=Guarantee(Gaussian(1.0), "replace"),
         details={POSTERIOR: document},
     )
-    return function, kept, covariance
+    return function, kept, found
 
 
 def make_codes(n=40):
@@ -73,19 +74,41 @@ def test_the_example_has_a_product_and_functions_of_every_column():
 
 
 def test_a_saved_error_comes_back_as_it_was():
-    function, kept, covariance = make_known()
+    function, kept, found = make_known()
     known = uncertainty_of(AdditiveFunction.from_dict(json.loads(json.dumps(function.to_dict()))))
-    np.testing.assert_array_equal(known.covariance[np.ix_(kept, kept)], covariance)
+    np.testing.assert_array_equal(known.covariance[np.ix_(kept, kept)], found.covariance)
     assert known.covariance[~kept][:, ~kept] == pytest.approx(0.2 * np.eye(2), abs=0)
     assert not known.covariance[np.ix_(kept, ~kept)].any()
+    np.testing.assert_array_equal(known.shift[kept], found.shift)
+    assert not known.shift[~kept].any()
     np.testing.assert_array_equal(known.basis.product_means, [CORRELATION])
     np.testing.assert_array_equal(known.variance(make_codes()), uncertainty_of(function).variance(make_codes()))
+    np.testing.assert_array_equal(known.shifts(make_codes()), uncertainty_of(function).shifts(make_codes()))
+
+
+def test_a_release_from_before_there_were_shifts_is_centred_on_its_estimate():
+    function, _, _ = make_known()
+    document = json.loads(json.dumps(function.to_dict()))
+    del document["details"][POSTERIOR]["shift"]
+    old, new = uncertainty_of(AdditiveFunction.from_dict(document)), uncertainty_of(function)
+    np.testing.assert_array_equal(old.covariance, new.covariance)
+    assert new.shifts(make_codes()).any()
+    assert old.shifts(make_codes()).tolist() == [0.0] * 40
+    assert old.average_shift == 0.0
+    assert [shift.any() for shift, _ in old.tables()] == [False] * 3
 
 
 def test_the_variance_at_a_row_is_the_quadratic_form_of_its_functions():
     known, codes = uncertainty_of(make_known()[0]), make_codes()
     expected = [by_hand(row) @ known.covariance @ by_hand(row) for row in codes]
     assert known.variance(codes) == pytest.approx(expected, rel=1e-10)
+
+
+def test_the_shift_at_a_row_is_that_of_its_functions():
+    known, codes = uncertainty_of(make_known()[0]), make_codes()
+    assert known.shifts(codes) == pytest.approx([by_hand(row) @ known.shift for row in codes], rel=1e-10)
+    assert known.shifts(codes[:0]).shape == (0,)
+    assert known.average_shift == known.shift[0] != 0.0
 
 
 def test_the_variance_of_a_mean_counts_what_rows_share():
@@ -97,10 +120,11 @@ def test_the_variance_of_a_mean_counts_what_rows_share():
 
 def test_many_rows_are_taken_in_batches_with_the_same_answer(monkeypatch):
     known, codes = uncertainty_of(make_known()[0]), make_codes()
-    at_once = known.variance(codes), known.variance_of_mean(codes)
+    at_once = known.variance(codes), known.variance_of_mean(codes), known.shifts(codes)
     monkeypatch.setattr("dpcate.models.additive.uncertainty._BATCH", 7)
     assert known.variance(codes) == pytest.approx(at_once[0], rel=1e-12)
     assert known.variance_of_mean(codes) == pytest.approx(at_once[1], rel=1e-12)
+    assert known.shifts(codes) == pytest.approx(at_once[2], rel=1e-12)
 
 
 def test_functions_that_were_left_out_add_variance_where_they_are_not_zero():
@@ -112,7 +136,7 @@ def test_functions_that_were_left_out_add_variance_where_they_are_not_zero():
     assert with_them.variance(codes) - without.variance(codes) == pytest.approx(0.2 * squares, rel=1e-9, abs=1e-12)
 
 
-def test_a_term_s_variance_and_a_contrast_s_are_those_of_its_own_coefficients():
+def test_a_term_s_shift_and_variance_and_a_contrast_s_variance_are_those_of_its_own_coefficients():
     known = uncertainty_of(make_known()[0])
     base, other = np.array([[5, 1, 1]], dtype=np.uint16), np.array([[5, 1, 3]], dtype=np.uint16)
     difference = by_hand(base[0]) - by_hand(other[0])
@@ -120,10 +144,12 @@ def test_a_term_s_variance_and_a_contrast_s_are_those_of_its_own_coefficients():
     first = len(known.basis.columns[0].values)
     own = slice(1, 1 + first)
     at = known.basis.columns[0].values[:, 700]
-    assert known.table_variances()[0][700] == pytest.approx(at @ known.covariance[own, own] @ at, rel=1e-10)
+    shift, variance = known.tables()[0]
+    assert shift[700] == pytest.approx(at @ known.shift[own], rel=1e-10)
+    assert variance[700] == pytest.approx(at @ known.covariance[own, own] @ at, rel=1e-10)
 
 
-def test_a_constant_has_one_variance_everywhere():
+def test_a_constant_has_one_variance_everywhere_and_no_shift():
     function, _, _ = make_known()
     constant = AdditiveFunction(
         columns=function.columns,
@@ -137,7 +163,9 @@ def test_a_constant_has_one_variance_everywhere():
     assert known.variance(make_codes()) == pytest.approx(0.04)
     assert known.variance_of_mean(make_codes()) == pytest.approx(0.04)
     assert known.average_variance == pytest.approx(0.04)
-    assert [variances.max() for variances in known.table_variances()] == [0.0, 0.0, 0.0]
+    assert [(shift.any(), variance.any()) for shift, variance in known.tables()] == [(False, False)] * 3
+    assert known.shifts(make_codes()).tolist() == [0.0] * 40
+    assert known.average_shift == 0.0
 
 
 def test_a_model_without_a_document_does_not_know_its_error():

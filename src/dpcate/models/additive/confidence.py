@@ -24,7 +24,7 @@ __all__ = ["Confidence", "find_confidence"]
 
 LOOSENESS, PRODUCT_LOOSENESS = 6.0, 3.0
 """The best known direction of a column, and of the products, keeps this many of this many plus one parts of itself.
-Chosen on the data of `benchmarks/tuning_data.py`: with less, intervals miss small effects; with more, they get wider."""
+Chosen on the data of `benchmarks/tuning_data.py`: with less, intervals miss small effects; with more, they widen."""
 
 
 @dataclass(frozen=True, slots=True)
