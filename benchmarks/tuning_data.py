@@ -113,6 +113,12 @@ def _interaction(n, g):
     return Draw(X, baseline, expit(0.7 * X[:, 0] + 0.3 * X[:, 2]), effect, g.normal(size=n))
 
 
+def _crossed(n, g):
+    X = g.uniform(-1, 1, (n, 5))
+    wave = np.tanh(2 * X[:, 0] * X[:, 1]) + 0.5 * np.abs(X[:, 2])
+    return Draw(X, wave + X[:, 3], expit(1.5 * wave - 0.5), 0.4 + 0.5 * X[:, 3], 0.8 * g.normal(size=n))
+
+
 CASES = {
     "ramp": Case(_ramp, (-1, 1), (-4, 6)),
     "skew": Case(_skew, (0, 10), (-4, 10)),
@@ -123,4 +129,5 @@ CASES = {
     "heavy": Case(_heavy, (-2, 2), (-7, 7)),
     "big": Case(_big, (-4, 4), (-18, 18)),
     "interaction": Case(_interaction, (-4, 4), (-8, 10)),
+    "crossed": Case(_crossed, (-1, 1), (-4, 6)),
 }

@@ -105,7 +105,7 @@ class AverageEffect(AdjustedLearner):
                 share=0.5,
             ),
         )
-        return tuple(replace(stage, weight=weights[stage.name]) for stage in stages)
+        return tuple(replace(stage, weight=weights[stage.name], bent=stage.name != "effect") for stage in stages)
 
     def _shipped(self) -> Hashable | None:
         return (AverageEffect, self._stage_options(), self.population) if type(self) is AverageEffect else None

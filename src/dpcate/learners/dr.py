@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from dpcate.learners.nuisances import Propensity
     from dpcate.learners.released import Released
+    from dpcate.models import AdditiveFunction
     from dpcate.schema import Schema
     from dpcate.tables import Rows
 
@@ -91,11 +92,21 @@ class Score:
     def bounds(self, schema: Schema, released: Released) -> tuple[float, float]:
         """Return bounds that no row can leave: outcomes and predictions lie in the schema's range, propensities in e's.
 
-        The treatment's term is additive, so mu(1, x) - mu(0, x) is one released number before clipping.
+        mu(1, x) - mu(0, x) comes from the treatment's term and its products alone, before clipping.
         """
         spread = schema.outcome.high - schema.outcome.low
         e_low, e_high = self.propensity.extremes(released)
-        table = released["outcome"].tables[-1]
-        jump = float(np.clip(table[2] - table[1], -spread, spread))
+        low, high = _jumps(released["outcome"])
         reach = spread / min(e_low, 1 - e_high)
-        return min(jump, 0.0) - reach, max(jump, 0.0) + reach
+        return min(max(low, -spread), 0.0) - reach, max(min(high, spread), 0.0) + reach
+
+
+def _jumps(outcome: AdditiveFunction) -> tuple[float, float]:
+    """Return the smallest and largest difference between the arms that a released outcome can have before clipping."""
+    arm = len(outcome.columns) - 1
+    low = high = float(outcome.tables[arm][2] - outcome.tables[arm][1])
+    for product in outcome.products:
+        if product.second == arm:
+            ends = (product.right[2] - product.right[1]) * np.array([product.left.min(), product.left.max()])
+            low, high = low + float(ends.min()), high + float(ends.max())
+    return low, high

@@ -153,11 +153,11 @@ def _mean_functions(known: Uncertainty, at: int, weights: NDArray[np.float64]) -
     own = [
         column.values @ weights if j == at else np.zeros(len(column.values)) for j, column in enumerate(basis.columns)
     ]
-    products = np.zeros(len(basis.pairs))
-    for k, pair in enumerate(basis.pairs):
-        if at in pair:
-            leading, shares = basis.columns[at].leading, basis.columns[at].shares
-            products[k] = basis.product_means[k] * _beyond(leading, weights, shares)
+    products = np.zeros(len(basis.products))
+    for k, product in enumerate(basis.products):
+        if at in (product.first, product.second):
+            factor = product.left if product.first == at else product.right
+            products[k] = product.mean * _beyond(factor, weights, basis.columns[at].shares)
     return np.concatenate([[1.0], *own, products])
 
 

@@ -80,6 +80,9 @@ class Stage:
         Whether the treatment is an input beside the features.
     constant
         Whether one number is wanted, the same for all inputs.
+    bent
+        Whether interactions matter so much that those that bend, and those of the treatment with features, should be
+        followed too, as far as the model can.
     kind
         ``"probability"`` asks for values in (0, 1).
     weight
@@ -107,6 +110,7 @@ class Stage:
     concurrent: bool = False
     with_treatment: bool = False
     constant: bool = False
+    bent: bool = False
     kind: TargetKind = "mean"
     weight: float = 1.0
     share: float = 1.0
@@ -169,6 +173,7 @@ class Stage:
             first_stage=self.first_stage,
             error_factor=None if self.error_factor is None else _of_codes(self.error_factor, released),
             constant=self.constant,
+            bent=self.bent,
             slices=None if self.slices is None else self.slices(released),
         )
 

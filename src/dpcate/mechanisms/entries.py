@@ -42,7 +42,12 @@ def dense_places(
 
 
 def entries_of(
-    sizes: Sequence[int], dense: Sequence[int | None], n_products: int, *, target_only: bool = False
+    sizes: Sequence[int],
+    dense: Sequence[int | None],
+    n_products: int,
+    *,
+    n_alone: int = 0,
+    target_only: bool = False,
 ) -> NDArray[np.bool_]:
     """Return the mask of released entries: dense with dense, a column's first few, each with itself, constant, target.
 
@@ -50,6 +55,8 @@ def entries_of(
     ----------
     sizes, dense, n_products, target_only
         As for :func:`dense_places`.
+    n_alone
+        How many of the products, the last ones, are released with themselves, the constant and the target only.
     """
     dimension = 2 + sum(sizes) + n_products
     mask = np.zeros((dimension, dimension), dtype=bool)
@@ -58,6 +65,8 @@ def entries_of(
         return mask
     places = dense_places(sizes, dense, n_products)
     mask[np.ix_(places, places)] = True
+    alone = slice(dimension - 1 - n_alone, dimension - 1)
+    mask[alone, :-1] = mask[:-1, alone] = False
     for start, size in zip(starts_of(sizes), sizes, strict=False):
         near = slice(start, start + min(size, N_NEAR))
         mask[near, near] = True

@@ -115,6 +115,8 @@ class TableRows:
         Per column, the one coordinate whose products with other columns' are summed too, or None.
     products
         Coordinates of two columns.
+    n_alone
+        How many of the products, the last ones, are released with themselves, the constant and the target only.
     target_only
         Sum only the products with the target, which is all that is needed where the rest is known already.
     """
@@ -123,6 +125,7 @@ class TableRows:
     tables: tuple[NDArray[np.int64], ...]
     dense: tuple[int | None, ...]
     products: tuple[TableProduct, ...]
+    n_alone: int = 0
     target_only: bool = False
 
     def __post_init__(self) -> None:
@@ -137,6 +140,8 @@ class TableRows:
         chosen = zip(self.dense, sizes, strict=False)
         if len(self.dense) != len(sizes) or any(at is not None and not 0 <= at < size for at, size in chosen):
             raise ParameterError("`dense` must name one coordinate of each table, or None.")
+        if not 0 <= self.n_alone <= len(self.products):
+            raise ParameterError("`n_alone` must not exceed the number of products.")
 
     @property
     def dimension(self) -> int:
@@ -158,7 +163,7 @@ class TableRows:
     def released(self) -> NDArray[np.bool_]:
         """Which entries are summed: dense with dense, a column's first few, each with itself, constant and target."""
         sizes = [len(table) for table in self.tables]
-        return entries_of(sizes, self.dense, len(self.products), target_only=self.target_only)
+        return entries_of(sizes, self.dense, len(self.products), n_alone=self.n_alone, target_only=self.target_only)
 
     @cached_property
     def dense_tables(self) -> tuple[list[int], tuple[NDArray[np.float64], ...]]:

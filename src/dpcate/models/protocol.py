@@ -99,6 +99,8 @@ class StageData:
         For given inputs, what multiplies that product; None is ``residual_spread``, or one without it.
     constant
         Whether f is one number; models that cannot do that may return a function of the inputs.
+    bent
+        Whether products of two features should follow interactions that bend, and treatment and features interact.
     slices
         Groups of rows by a released function of their inputs, where the stage asks for something per group.
     """
@@ -120,6 +122,7 @@ class StageData:
     first_stage: tuple[str, str] | None = None
     error_factor: RowLaw | None = None
     constant: bool = False
+    bent: bool = False
     slices: Slices | None = None
 
     @classmethod

@@ -93,13 +93,13 @@ def _error(known: Uncertainty, pool: _Pool) -> dict[str, Any]:
         "functions": [[pool.put(values) for values in column.values] for column in basis.columns],
         "pairs": [
             {
-                "first": first,
-                "second": second,
-                "left": pool.put(basis.columns[first].leading),
-                "right": pool.put(basis.columns[second].leading),
-                "mean": float(mean),
+                "first": product.first,
+                "second": product.second,
+                "left": pool.put(product.left),
+                "right": pool.put(product.right),
+                "mean": product.mean,
             }
-            for (first, second), mean in zip(basis.pairs, basis.product_means, strict=True)
+            for product in basis.products
         ],
         "size": basis.n_terms,
         "shift": pack(known.shift),

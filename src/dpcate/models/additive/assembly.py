@@ -37,14 +37,8 @@ def assemble(
         tables.append(own @ column.values if len(own) else np.zeros(len(column.shares)))
         at += len(own)
     products = tuple(
-        Product(
-            first,
-            second,
-            mean[at + k] * basis.columns[first].leading,
-            basis.columns[second].leading,
-            float(mean[at + k] * basis.product_means[k]),
-        )
-        for k, (first, second) in enumerate(basis.pairs)
+        Product(term.first, term.second, own * term.left, term.right, float(own * term.mean))
+        for own, term in zip(mean[at:], basis.products, strict=True)
     )
     bounded = not data.weighted
     return AdditiveFunction(

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf
 
+from dpcate.models.additive.products import BENT, BENT_SIZE, PAIR, PAIR_SIZE, ProductBasis, make_products
 from dpcate.schema import Number
 from dpcate.tables import GRID
 
@@ -25,25 +26,19 @@ if TYPE_CHECKING:
 
     from dpcate.schema import Feature
 
-__all__ = ["N_CELLS", "PAIR", "Basis", "ColumnBasis", "make_basis", "make_column_basis", "single_leading"]
+__all__ = ["N_CELLS", "Basis", "ColumnBasis", "make_basis", "make_column_basis"]
 
 Entry = TypeVar("Entry", np.int64, np.float64)
 
 MOST_LEVELS = 40
 """Levels of a category that get a term of their own; rarer ones (by noisy count) share one."""
 
-MOST_PAIRED = 8
-"""With more columns than this no products are considered: their number grows with the square."""
-
-CURVE_SIZES, PAIR_SIZE = (0.12, 0.12, 0.011, 0.004, 0.002), 0.35
-"""Prior variances relative to a leading term's: of each curve (cosines of the rank beside the linear term), and of all
-products together. The first curve is what half a wave has beyond a straight line, the second bends to one side."""
+CURVE_SIZES = (0.12, 0.12, 0.011, 0.004, 0.002)
+"""Prior variance of each curve (cosines of the rank beside the linear term) relative to a leading term's. The first is
+what half a wave has beyond a straight line, the second bends to one side."""
 
 RARE_SHARE, OTHER_SHARE = 0.004, 0.01
 """Levels below the first, and "other" below the second, have no term of their own."""
-
-PAIR = 100
-"""The order of a product."""
 
 N_CELLS = 32
 """Cells of a number's histogram."""
@@ -180,44 +175,48 @@ def _category_basis(shares: NDArray[np.float64]) -> ColumnBasis:
 
 @dataclass(frozen=True)
 class Basis:
-    """All functions of all columns: the intercept, each column's own, and products of leading ones.
+    """All functions of all columns: the intercept, each column's own, and products of two columns.
 
     Parameters
     ----------
     columns
         Functions per column.
-    pairs
-        Which columns' leading functions are multiplied.
-    product_means
-        Released mean of each product, which is subtracted.
+    products
+        Functions of two columns, those with bends last.
     """
 
     columns: tuple[ColumnBasis, ...]
-    pairs: tuple[tuple[int, int], ...]
-    product_means: NDArray[np.float64]
+    products: tuple[ProductBasis, ...]
 
     @property
     def n_terms(self) -> int:
         """Number of coefficients."""
-        return 1 + sum(len(column.values) for column in self.columns) + len(self.pairs)
+        return 1 + sum(len(column.values) for column in self.columns) + len(self.products)
+
+    @property
+    def n_bent(self) -> int:
+        """Number of products with bends."""
+        return sum(product.order == BENT for product in self.products)
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:
-        """Return which scale each coefficient shares: 0 the intercept, j + 1 column j, the last one all products."""
+        """Return which scale each coefficient shares: 0 the intercept, j + 1 column j, then products, then bent."""
         own = [np.full(len(column.values), j + 1) for j, column in enumerate(self.columns)]
-        products = np.full(len(self.pairs), len(self.columns) + 1)
+        products = [len(self.columns) + 1 + (product.order == BENT) for product in self.products]
         return _fixed(np.concatenate([[0], *own, products]).astype(np.int64))
 
     @cached_property
     def orders(self) -> NDArray[np.int64]:
-        """Return the order of each function: -1 the intercept, 0 leading, k a curve, PAIR a product."""
+        """Return the order of each function: -1 the intercept, 0 leading, k a curve, PAIR or BENT a product."""
         own = [column.orders for column in self.columns]
-        return _fixed(np.concatenate([[-1], *own, np.full(len(self.pairs), PAIR)]).astype(np.int64))
+        return _fixed(np.concatenate([[-1], *own, [product.order for product in self.products]]).astype(np.int64))
 
     @cached_property
     def sizes(self) -> NDArray[np.float64]:
         """Return the prior variance of each coefficient relative to its group's scale."""
-        products = np.full(len(self.pairs), PAIR_SIZE / max(len(self.pairs), 1))
+        n_plain = len(self.products) - self.n_bent
+        each = {PAIR: PAIR_SIZE / max(n_plain, 1), BENT: BENT_SIZE / max(self.n_bent, 1)}
+        products = [each[product.order] for product in self.products]
         return _fixed(np.concatenate([[1.0], *(column.sizes for column in self.columns), products]))
 
     def matrix(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
@@ -229,22 +228,19 @@ class Basis:
             for values in column.values:
                 np.take(values, codes[:, j], out=out[:, at])
                 at += 1
-        for (first, second), mean in zip(self.pairs, self.product_means, strict=True):
-            left, right = self.columns[first].leading, self.columns[second].leading
-            np.multiply(np.take(left, codes[:, first]), np.take(right, codes[:, second]), out=out[:, at])
-            out[:, at] -= mean
-            at += 1
+        for k, product in enumerate(self.products):
+            product.values(codes, out[:, at + k])
         return out
 
     def keep(self, chosen: NDArray[np.bool_]) -> Basis:
-        """Return the basis with only the chosen coefficients; a column's leading function goes with its products."""
+        """Return the basis with only the chosen coefficients."""
         at, columns = 1, []
         for column in self.columns:
             mine = chosen[at : at + len(column.values)]
             at += len(column.values)
             columns.append(ColumnBasis(column.values[mine], column.orders[mine], column.sizes[mine], column.shares))
-        pairs = tuple(pair for pair, kept in zip(self.pairs, chosen[at:], strict=True) if kept)
-        return Basis(tuple(columns), pairs, self.product_means[chosen[at:]])
+        products = tuple(product for product, kept in zip(self.products, chosen[at:], strict=True) if kept)
+        return Basis(tuple(columns), products)
 
 
 def _fixed(values: NDArray[Entry]) -> NDArray[Entry]:
@@ -253,22 +249,28 @@ def _fixed(values: NDArray[Entry]) -> NDArray[Entry]:
     return values
 
 
-def single_leading(columns: Sequence[ColumnBasis]) -> list[int]:
-    """Return the columns with exactly one leading function: numbers and yes/no categories."""
-    return [j for j, column in enumerate(columns) if (column.orders == 0).sum() == 1]
-
-
 def make_basis(
     columns: Sequence[Feature],
     shares: Sequence[NDArray[np.float64]],
     correlations: NDArray[np.float64] | None,
     *,
     n_features: int,
+    bent: bool = False,
 ) -> Basis:
-    """Return the functions to consider; products of features only where their means, the correlations, are known."""
+    """Return the functions to consider.
+
+    Parameters
+    ----------
+    columns, shares
+        The columns, and the released share of rows at each of their codes.
+    correlations
+        Of the columns' leading functions; None leaves products out.
+    n_features
+        How many of the columns are features.
+    bent
+        Whether to consider products with bends, and of the treatment with features.
+    """
     each = tuple(make_column_basis(column, share) for column, share in zip(columns, shares, strict=True))
-    single = single_leading(each[:n_features])
-    if correlations is None or len(single) > MOST_PAIRED:
-        return Basis(each, (), np.zeros(0))
-    pairs = tuple((first, second) for k, first in enumerate(single) for second in single[k + 1 :])
-    return Basis(each, pairs, np.array([correlations[pair] for pair in pairs]))
+    if correlations is None:
+        return Basis(each, ())
+    return Basis(each, make_products(each, correlations, n_features=n_features, bent=bent))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from dpcate.models.additive.basis import single_leading
+from dpcate.models.additive.products import single_leading
 from dpcate.splitting import public_points
 
 if TYPE_CHECKING:

@@ -74,20 +74,21 @@ class Layout:
             tables.append(np.clip(table, -ENTRY_LIMIT, ENTRY_LIMIT).astype(np.int64))  # larger ones: no row has room
         products = tuple(
             TableProduct(
-                first,
-                second,
-                self.basis.columns[first].leading,
-                self.basis.columns[second].leading,
-                float(self.basis.product_means[k]),
+                product.first,
+                product.second,
+                product.left,
+                product.right,
+                product.mean,
                 float(self.weights[at + k] * per_value),
             )
-            for k, (first, second) in enumerate(self.basis.pairs)
+            for k, product in enumerate(self.basis.products)
         )
         return TableRows(
             constant=int(np.clip(np.rint(self.weights[0] * per_value), 1, ENTRY_LIMIT)),
             tables=tuple(tables),
             dense=_dense(self.basis),
             products=products,
+            n_alone=self.basis.n_bent,
             target_only=target_only,
         )
 
@@ -169,7 +170,7 @@ class Equations:
 def released_entries(basis: Basis, *, target_only: bool = False) -> NDArray[np.bool_]:
     """Return which entries the moments of a basis have, whatever its weights."""
     sizes = [len(column.values) for column in basis.columns]
-    return entries_of(sizes, _dense(basis), len(basis.pairs), target_only=target_only)
+    return entries_of(sizes, _dense(basis), len(basis.products), n_alone=basis.n_bent, target_only=target_only)
 
 
 def _dense(basis: Basis) -> tuple[int | None, ...]:

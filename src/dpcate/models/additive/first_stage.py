@@ -75,7 +75,7 @@ def _functions(known: Uncertainty, made_up: NDArray[np.uint16]) -> NDArray[np.fl
 def _alike(one: Uncertainty, other: Uncertainty) -> bool:
     """Return whether two models use the same functions: stages share the bases of their columns."""
     first, second = one.basis, other.basis
-    same = len(first.columns) == len(second.columns) and not first.pairs and not second.pairs
+    same = len(first.columns) == len(second.columns) and not first.products and not second.products
     return same and all(a is b for a, b in zip(first.columns, second.columns, strict=True))
 
 

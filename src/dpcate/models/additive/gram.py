@@ -6,13 +6,14 @@ difference only as far as it rises above its known noise, group by group.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from dpcate.models.additive.basis import PAIR
+from dpcate.models.additive.products import PAIR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,15 +23,20 @@ if TYPE_CHECKING:
 __all__ = ["Gram", "estimate_gram", "positive"]
 
 _SMALLEST_SPREAD, _LARGEST_SPREAD = 0.02, 0.5
-_SMALLEST_EIGENVALUE = 0.15
+_SMALLEST_EIGENVALUES = 0.02, 0.15
+"""Eigenvalues are raised to a share of the diagonal between these: by how much the noise may have lowered them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gram:
-    """An estimate of G and the variance of its entries that remains."""
+    """An estimate of G, the variance of its entries that remains, and what its eigenvalues were raised to.
+
+    The last is a share of the diagonal's size.
+    """
 
     matrix: NDArray[np.float64]
     variance: NDArray[np.float64]
+    least: float = 0.0
 
 
 def estimate_gram(
@@ -50,12 +56,13 @@ def estimate_gram(
         trust = spread / (spread + variance[mask])
         matrix[mask] += trust * difference[mask]
         remaining[mask] = trust * variance[mask]
-    return Gram(positive(matrix, level), remaining)
+    noise = math.sqrt(len(orders) * float(remaining[released].mean())) / level
+    least = float(np.clip(noise, *_SMALLEST_EIGENVALUES))
+    return Gram(positive(matrix, least * level), remaining, least)
 
 
-def positive(matrix: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-    """Return the matrix with eigenvalues raised to a share of ``level``."""
-    lowest = _SMALLEST_EIGENVALUE * level
+def positive(matrix: NDArray[np.float64], lowest: float) -> NDArray[np.float64]:
+    """Return the matrix with eigenvalues raised to ``lowest``."""
     if not dpotrf(matrix - lowest * np.eye(len(matrix)), lower=1)[1]:
         return matrix  # all of them are larger
     values, vectors = np.linalg.eigh(matrix)
@@ -67,5 +74,5 @@ def _groups(orders: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
     """Return masks of entries that differ from the prediction by similar amounts."""
     off = ~np.eye(len(orders), dtype=bool)
     leading = np.outer(orders == 0, orders == 0) & off
-    products = ((orders == PAIR)[:, None] | (orders == PAIR)[None, :]) & off
+    products = ((orders >= PAIR)[:, None] | (orders >= PAIR)[None, :]) & off
     return [leading, off & ~leading & ~products, products & ~leading, ~off]

@@ -94,7 +94,9 @@ class Additive:
         if law is None:
             law = release_target_law(data, mu=mus["target"], budget=budget, noise=noise)
         correlations = known_correlations(data.columns, released)
-        basis = make_basis(data.columns, shares, correlations if self.pairs else None, n_features=data.n_features)
+        basis = make_basis(
+            data.columns, shares, self._products(data, correlations), n_features=data.n_features, bent=data.bent
+        )
         made_up = draw_codes(basis.columns, correlations, N_MADE_UP)
         if data.constant:
             basis = basis.keep(basis.orders < 0)
@@ -109,6 +111,12 @@ class Additive:
         guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
         errors = partial(product_errors, data, made_up, released)
         return fit_rounds(stage, basis, noise, guarantee, shares=rounds, first_stage=errors)
+
+    def _products(self, data: StageData, correlations: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+        """Return the correlations that products are made with; None if there are to be no products."""
+        if not self.pairs:
+            return None
+        return np.eye(len(data.columns)) if correlations is None and data.bent else correlations
 
     def promise(self, budget: Budget) -> Guarantee:
         """Return what a fit with this budget costs."""

@@ -18,7 +18,7 @@ from dpcate.models.additive.design import plan_weights
 from dpcate.models.additive.equations import TARGET_WEIGHT, Equations, Layout, released_entries
 from dpcate.models.additive.gram import Gram, estimate_gram, positive
 from dpcate.models.additive.posterior import Prior
-from dpcate.models.additive.target import clip_at
+from dpcate.models.additive.target import clip_at, clip_of_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,8 +34,8 @@ __all__ = ["MomentRegression", "Observation"]
 SMALLEST_WEIGHT = 0.06
 """Functions that the plan gives less than this multiple of the largest weight are left out."""
 
-CONSTANT_CLIP = 3.5
-"""A mean alone has little noise to pay for: its target is clipped no nearer than this many standard deviations."""
+_PER_ROW = (1 + TARGET_WEIGHT**2) / TARGET_WEIGHT
+"""Noise on one coefficient's sum at mu = 1, for a target and a loading within one."""
 
 TREATMENT_SIGNAL = 2.0
 """Prior variance of a treatment's term, in variances of the target: hardly any shrinkage."""
@@ -79,14 +79,21 @@ class MomentRegression:
         farthest = max(self.data.high - self.target.centre, self.target.centre - self.data.low)
         if self.data.kind == "probability":
             return farthest
-        n_terms = 1 if self.data.constant else 1 + 6 * len(self.data.columns)
-        clip = clip_at(self.target, mu=self.mu, n_rows=self.n_rows, n_terms=n_terms, farthest=farthest)
-        return min(max(clip, CONSTANT_CLIP * self.target.scale), farthest) if self.data.constant else clip
+        if self.data.constant:
+            noise = math.sqrt(self._distance) * _PER_ROW / (self.mu * self.n_rows)
+            return clip_of_mean(self.target, noise=noise, farthest=farthest)
+        n_terms = 1 + 6 * len(self.data.columns)
+        return clip_at(self.target, mu=self.mu, n_rows=self.n_rows, n_terms=n_terms, farthest=farthest)
+
+    @property
+    def _distance(self) -> float:
+        """Squared distance between neighbouring sums, relative to replace-one."""
+        return 1.0 if self.neighbours == "replace" else 0.5
 
     @cached_property
     def attenuation(self) -> float:
-        """How much of an effect the clipping leaves."""
-        return self.target.attenuation(self.clip)
+        """How much of an effect the clipping leaves: of a mean, what moves with all those who are not clipped."""
+        return self.target.inside(self.clip) if self.data.constant else self.target.attenuation(self.clip)
 
     @cached_property
     def sampling(self) -> float:
@@ -116,9 +123,8 @@ class MomentRegression:
         """Return the weights of functions with these prior variances."""
         level = self.n_rows * float(self.loading_variance.mean())
         reach = math.sqrt(float((self.reach**2).mean()))
-        per_row = (1 + TARGET_WEIGHT**2) / TARGET_WEIGHT * reach * self.clip
-        distance = 1.0 if self.neighbours == "replace" else 0.5
-        noise = distance * (per_row / (self.attenuation * self.mu * level)) ** 2
+        per_row = _PER_ROW * reach * self.clip
+        noise = self._distance * (per_row / (self.attenuation * self.mu * level)) ** 2
         return plan_weights(prior, self.sampling / level, noise)
 
     def worthwhile(self, basis: Basis) -> NDArray[np.bool_]:
@@ -173,7 +179,8 @@ class MomentRegression:
         if before is None:
             gram = estimate_gram(equations, n_rows * shape, level, basis.orders)
         else:
-            gram = Gram(positive(n_rows * shape + before.correction, level), before.gram.variance)
+            least = before.gram.least
+            gram = Gram(positive(n_rows * shape + before.correction, least * level), before.gram.variance, least)
         shifts = np.zeros((len(functions.T), 1))
         if errors is not None:
             shifts = n_rows / len(functions) * functions.T @ (errors * factor[:, None])

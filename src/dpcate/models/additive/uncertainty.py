@@ -6,7 +6,7 @@ what the model did not look at widens the bands instead of being taken for zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,6 +103,7 @@ def posterior_document(
     left_out: NDArray[np.float64],
     *,
     n_features: int,
+    bent: bool = False,
 ) -> dict[str, Any]:
     """Return what :func:`uncertainty_of` needs, as JSON values.
 
@@ -116,6 +117,8 @@ def posterior_document(
         Prior variance of each function at its expected scale; counts where a function was left out.
     n_features
         How many of the columns are features, of which products may be made.
+    bent
+        Whether products with bends, and with the treatment, were considered.
     """
     lower = np.tril_indices(int(kept.sum()))
     return {
@@ -124,7 +127,8 @@ def posterior_document(
         "covariance": found.covariance[lower].tolist(),
         "shift": found.shift.tolist(),
         "left_out": left_out[~kept].tolist(),
-        "means": everything.product_means.tolist(),
+        "means": [product.mean for product in everything.products],
+        "bent": bent,
     }
 
 
@@ -138,8 +142,15 @@ def uncertainty_of(function: AdditiveFunction) -> Uncertainty | None:
     n_columns = len(function.columns)
     means = np.array(document["means"], dtype=np.float64)
     correlations = np.eye(n_columns) if len(means) else None
-    basis = make_basis(function.columns, function.shares, correlations, n_features=int(document["n_features"]))
-    basis = Basis(basis.columns, basis.pairs, means)
+    basis = make_basis(
+        function.columns,
+        function.shares,
+        correlations,
+        n_features=int(document["n_features"]),
+        bent=bool(document.get("bent", False)),
+    )
+    products = (replace(product, mean=float(mean)) for product, mean in zip(basis.products, means, strict=True))
+    basis = Basis(basis.columns, tuple(products))
     kept = np.array(document["kept"], dtype=np.int64)
     others = np.setdiff1d(np.arange(basis.n_terms), kept)
     half = np.zeros((len(kept), len(kept)))
@@ -161,4 +172,4 @@ def _no_functions(function: AdditiveFunction) -> Basis:
     """Return the basis that has the intercept only."""
     none = np.zeros(0, dtype=np.int64)
     columns = (ColumnBasis(np.zeros((0, len(share))), none, np.zeros(0), share) for share in function.shares)
-    return Basis(tuple(columns), (), np.zeros(0))
+    return Basis(tuple(columns), ())
