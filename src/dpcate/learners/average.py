@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from dpcate.learners.cate import ModelChoice
     from dpcate.learners.released import Released
+    from dpcate.models import Interactions
     from dpcate.schema import Schema
     from dpcate.splitting import Plan
     from dpcate.tables import Rows
@@ -35,6 +36,10 @@ Chosen on the data of `benchmarks/tuning_data.py`."""
 
 _KNOWN_WEIGHTS = {"outcome": 0.27, "effect": 0.73}
 """The same where the propensity is known: there is no such product."""
+
+_INTERACTIONS: dict[str, Interactions] = {"propensity": "bent", "outcome": "treated"}
+"""What the first stages follow beyond pairs of features. An interaction that both miss is a bias that no interval knows
+of, so the propensity looks for it; and effects that differ between people are no error of the outcome."""
 
 
 class AverageEffect(AdjustedLearner):
@@ -105,7 +110,10 @@ class AverageEffect(AdjustedLearner):
                 share=0.5,
             ),
         )
-        return tuple(replace(stage, weight=weights[stage.name], bent=stage.name != "effect") for stage in stages)
+        return tuple(
+            replace(stage, weight=weights[stage.name], interactions=_INTERACTIONS.get(stage.name, "plain"))
+            for stage in stages
+        )
 
     def _shipped(self) -> Hashable | None:
         return (AverageEffect, self._stage_options(), self.population) if type(self) is AverageEffect else None

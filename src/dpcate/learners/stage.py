@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcate.learners.released import Released
-    from dpcate.models import BaseLearner, LoadingLaw, RowLaw, Slices, StageSource, TargetKind
+    from dpcate.models import BaseLearner, Interactions, LoadingLaw, RowLaw, Slices, StageSource, TargetKind
     from dpcate.schema import Feature, Schema
 
 __all__ = ["Stage"]
@@ -80,9 +80,9 @@ class Stage:
         Whether the treatment is an input beside the features.
     constant
         Whether one number is wanted, the same for all inputs.
-    bent
-        Whether interactions matter so much that those that bend, and those of the treatment with features, should be
-        followed too, as far as the model can.
+    interactions
+        ``"bent"``: interactions of features matter so much that those that bend should be followed too, as far as the
+        model can. ``"treated"``: the treatment interacts with features.
     kind
         ``"probability"`` asks for values in (0, 1).
     weight
@@ -110,7 +110,7 @@ class Stage:
     concurrent: bool = False
     with_treatment: bool = False
     constant: bool = False
-    bent: bool = False
+    interactions: Interactions = "plain"
     kind: TargetKind = "mean"
     weight: float = 1.0
     share: float = 1.0
@@ -173,7 +173,7 @@ class Stage:
             first_stage=self.first_stage,
             error_factor=None if self.error_factor is None else _of_codes(self.error_factor, released),
             constant=self.constant,
-            bent=self.bent,
+            interactions=self.interactions,
             slices=None if self.slices is None else self.slices(released),
         )
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BaseLearner",
     "Budget",
+    "Interactions",
     "LoadingLaw",
     "RowLaw",
     "StageData",
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 TargetKind = Literal["mean", "probability"]
+Interactions = Literal["plain", "bent", "treated"]
 RowLaw = Callable[["NDArray[np.uint16]"], "NDArray[np.float64]"]
 LoadingLaw = Callable[["NDArray[np.uint16]"], "tuple[NDArray[np.float64], NDArray[np.float64]]"]
 
@@ -99,8 +101,9 @@ class StageData:
         For given inputs, what multiplies that product; None is ``residual_spread``, or one without it.
     constant
         Whether f is one number; models that cannot do that may return a function of the inputs.
-    bent
-        Whether products of two features should follow interactions that bend, and treatment and features interact.
+    interactions
+        ``"bent"``: interactions of features may bend, and should be followed as far as the model can.
+        ``"treated"``: the treatment interacts with features.
     slices
         Groups of rows by a released function of their inputs, where the stage asks for something per group.
     """
@@ -122,7 +125,7 @@ class StageData:
     first_stage: tuple[str, str] | None = None
     error_factor: RowLaw | None = None
     constant: bool = False
-    bent: bool = False
+    interactions: Interactions = "plain"
     slices: Slices | None = None
 
     @classmethod

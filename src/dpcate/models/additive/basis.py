@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcate.models.protocol import Interactions
     from dpcate.schema import Feature
 
 __all__ = ["N_CELLS", "Basis", "ColumnBasis", "make_basis", "make_column_basis"]
@@ -255,7 +256,7 @@ def make_basis(
     correlations: NDArray[np.float64] | None,
     *,
     n_features: int,
-    bent: bool = False,
+    interactions: Interactions = "plain",
 ) -> Basis:
     """Return the functions to consider.
 
@@ -267,10 +268,10 @@ def make_basis(
         Of the columns' leading functions; None leaves products out.
     n_features
         How many of the columns are features.
-    bent
-        Whether to consider products with bends, and of the treatment with features.
+    interactions
+        Which products to consider beside pairs of features.
     """
     each = tuple(make_column_basis(column, share) for column, share in zip(columns, shares, strict=True))
     if correlations is None:
         return Basis(each, ())
-    return Basis(each, make_products(each, correlations, n_features=n_features, bent=bent))
+    return Basis(each, make_products(each, correlations, n_features=n_features, interactions=interactions))

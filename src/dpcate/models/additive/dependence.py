@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpcate.models.function import AdditiveFunction
     from dpcate.schema import Feature
 
-__all__ = ["CORRELATIONS", "correlations_of", "draw_codes", "known_correlations"]
+__all__ = ["CORRELATIONS", "correlations_of", "draw_codes", "known_correlations", "seen_correlations"]
 
 CORRELATIONS = "correlations"
 _LARGEST = 0.95
@@ -54,6 +54,20 @@ def known_correlations(
 
 def correlations_of(columns: Sequence[Feature], basis: Basis, gram: NDArray[np.float64]) -> dict[str, object]:
     """Return the document of the leading terms' correlations, from an estimated Gram matrix."""
+    single, matrix = _correlations(basis, gram)
+    return {"columns": [columns[j].name for j in single], "matrix": matrix.tolist()}
+
+
+def seen_correlations(basis: Basis, gram: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the correlation matrix of all columns' leading terms, as an estimated Gram matrix has it."""
+    single, known = _correlations(basis, gram)
+    matrix = np.eye(len(basis.columns))
+    matrix[np.ix_(single, single)] = known
+    return matrix
+
+
+def _correlations(basis: Basis, gram: NDArray[np.float64]) -> tuple[list[int], NDArray[np.float64]]:
+    """Return the columns with one leading function, and the correlations of these functions."""
     single = single_leading(basis.columns)
     groups, orders = basis.groups, basis.orders
     at = [int(np.flatnonzero((groups == j + 1) & (orders == 0))[0]) for j in single]
@@ -61,7 +75,7 @@ def correlations_of(columns: Sequence[Feature], basis: Basis, gram: NDArray[np.f
     spread = np.sqrt(np.diagonal(block))
     matrix = np.clip(block / np.outer(spread, spread), -_LARGEST, _LARGEST)
     np.fill_diagonal(matrix, 1.0)
-    return {"columns": [columns[j].name for j in single], "matrix": matrix.tolist()}
+    return single, matrix
 
 
 def draw_codes(

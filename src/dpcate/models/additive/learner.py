@@ -95,7 +95,11 @@ class Additive:
             law = release_target_law(data, mu=mus["target"], budget=budget, noise=noise)
         correlations = known_correlations(data.columns, released)
         basis = make_basis(
-            data.columns, shares, self._products(data, correlations), n_features=data.n_features, bent=data.bent
+            data.columns,
+            shares,
+            self._products(data, correlations),
+            n_features=data.n_features,
+            interactions=data.interactions,
         )
         made_up = draw_codes(basis.columns, correlations, N_MADE_UP)
         if data.constant:
@@ -107,6 +111,7 @@ class Additive:
             n_rows=n_rows,
             mu=mus["moments"],
             neighbours=budget.neighbours,
+            independent=correlations is None and not data.weighted and not data.constant and data.residual_of is None,
         )
         guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
         errors = partial(product_errors, data, made_up, released)
@@ -116,7 +121,7 @@ class Additive:
         """Return the correlations that products are made with; None if there are to be no products."""
         if not self.pairs:
             return None
-        return np.eye(len(data.columns)) if correlations is None and data.bent else correlations
+        return np.eye(len(data.columns)) if correlations is None and data.interactions != "plain" else correlations
 
     def promise(self, budget: Budget) -> Guarantee:
         """Return what a fit with this budget costs."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcate.models.additive.basis import ColumnBasis
+    from dpcate.models.protocol import Interactions
 
 __all__ = ["BENT", "BENT_SIZE", "MOST_PAIRED", "PAIR", "PAIR_SIZE", "ProductBasis", "make_products", "single_leading"]
 
@@ -68,7 +69,11 @@ def single_leading(columns: Sequence[ColumnBasis]) -> list[int]:
 
 
 def make_products(
-    columns: Sequence[ColumnBasis], correlations: NDArray[np.float64], *, n_features: int, bent: bool
+    columns: Sequence[ColumnBasis],
+    correlations: NDArray[np.float64],
+    *,
+    n_features: int,
+    interactions: Interactions = "plain",
 ) -> tuple[ProductBasis, ...]:
     """Return the products to consider, those with bends last.
 
@@ -80,18 +85,20 @@ def make_products(
         Of the columns' leading functions.
     n_features
         How many columns are features.
-    bent
-        Whether to consider bends, and products of the treatment with features.
+    interactions
+        Whether to consider bends, or products of the treatment with features, beside pairs of features.
     """
     single = single_leading(columns[:n_features])
     if len(single) > MOST_PAIRED:
         return ()
     pairs = [(first, second) for k, first in enumerate(single) for second in single[k + 1 :]]
-    pairs += [(j, arm) for arm in single_leading(columns)[len(single) :] for j in single if bent]
+    bent = pairs if interactions == "bent" else []
+    if interactions == "treated":
+        pairs = pairs + [(j, arm) for arm in single_leading(columns)[len(single) :] for j in single]
     plain = [
         ProductBasis(i, j, columns[i].leading, columns[j].leading, float(correlations[i, j]), PAIR) for i, j in pairs
     ]
-    return (*plain, *_bent(columns, correlations, [pair for pair in pairs if bent and pair[1] < n_features]))
+    return (*plain, *_bent(columns, correlations, bent))
 
 
 def _bent(

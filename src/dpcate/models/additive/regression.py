@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcate.mechanisms import MomentRelease
+from dpcate.models.additive.dependence import draw_codes, seen_correlations
 from dpcate.models.additive.design import plan_weights
 from dpcate.models.additive.equations import TARGET_WEIGHT, Equations, Layout, released_entries
 from dpcate.models.additive.gram import Gram, estimate_gram, positive
@@ -37,6 +38,9 @@ SMALLEST_WEIGHT = 0.06
 _PER_ROW = (1 + TARGET_WEIGHT**2) / TARGET_WEIGHT
 """Noise on one coefficient's sum at mu = 1, for a target and a loading within one."""
 
+DEPENDENT = 0.1
+"""Columns whose correlations are all smaller than this may as well be independent."""
+
 TREATMENT_SIGNAL = 2.0
 """Prior variance of a treatment's term, in variances of the target: hardly any shrinkage."""
 
@@ -57,6 +61,9 @@ class MomentRegression:
         Number of rows, public or noisy.
     mu, neighbours
         What the release of the moments may cost.
+    independent
+        Whether made-up rows have independent columns because nothing else is known yet; what the first release says of
+        their dependence is then used to read it. Only for stages whose rows all count alike.
     """
 
     data: StageData
@@ -65,6 +72,7 @@ class MomentRegression:
     n_rows: float
     mu: float
     neighbours: Neighbours
+    independent: bool = False
 
     @cached_property
     def target(self) -> TargetLaw:
@@ -170,14 +178,33 @@ class MomentRegression:
         layout = Layout(basis, weights, math.sqrt(float((reach**2 * squared).mean())), self.target.centre, self.clip)
         mechanism = MomentRelease(mu=self.mu, neighbours=self.neighbours)
         equations = Equations.release(layout, self.data, mechanism, noise, target_only=before is not None)
-        factor = layout.shortening(squared, reach) ** 2
+        seen = self._read(equations, layout, functions, errors=errors, before=before)
+        if not self.independent or before is not None:
+            return seen
+        correlations = seen_correlations(basis, seen.gram.matrix)
+        if np.abs(correlations - np.eye(len(correlations))).max() < DEPENDENT:
+            return seen
+        made_up = draw_codes(basis.columns, correlations, len(self.made_up))
+        return self._read(equations, layout, basis.matrix(made_up), errors=errors, before=before)
+
+    def _read(
+        self,
+        equations: Equations,
+        layout: Layout,
+        functions: NDArray[np.float64],
+        *,
+        errors: NDArray[np.float64] | None,
+        before: Observation | None,
+    ) -> Observation:
+        """Return what the equations say, their Gram matrix predicted from the functions at made-up rows."""
+        factor = layout.shortening(functions**2 @ layout.weights**2, self.reach) ** 2
         weight = factor * self.loading_variance
         scaled = functions * np.sqrt(weight / len(functions))[:, None]
         shape = scaled.T @ scaled
         n_rows = _effective_rows(equations, shape, layout, self.n_rows) if before is None else before.n_rows
         level = n_rows * float(weight.mean())
         if before is None:
-            gram = estimate_gram(equations, n_rows * shape, level, basis.orders)
+            gram = estimate_gram(equations, n_rows * shape, level, layout.basis.orders)
         else:
             least = before.gram.least
             gram = Gram(positive(n_rows * shape + before.correction, least * level), before.gram.variance, least)

@@ -112,8 +112,8 @@ def _document(
     else:
         found = find_confidence(posterior, len(everything.columns))
     left_out = stage.prior(everything).variances(_all_scales(everything, found.log_scales))
-    n_features, bent = stage.data.n_features, stage.data.bent
-    return posterior_document(everything, kept, found, left_out, n_features=n_features, bent=bent)
+    n_features, interactions = stage.data.n_features, stage.data.interactions
+    return posterior_document(everything, kept, found, left_out, n_features=n_features, interactions=interactions)
 
 
 def _all_scales(everything: Basis, log_scales: NDArray[np.float64]) -> NDArray[np.float64]:

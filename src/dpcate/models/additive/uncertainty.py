@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from dpcate.models.additive.confidence import Confidence
     from dpcate.models.function import AdditiveFunction
+    from dpcate.models.protocol import Interactions
 
 __all__ = ["POSTERIOR", "Uncertainty", "constant_document", "posterior_document", "uncertainty_of"]
 
@@ -103,7 +104,7 @@ def posterior_document(
     left_out: NDArray[np.float64],
     *,
     n_features: int,
-    bent: bool = False,
+    interactions: Interactions = "plain",
 ) -> dict[str, Any]:
     """Return what :func:`uncertainty_of` needs, as JSON values.
 
@@ -117,8 +118,8 @@ def posterior_document(
         Prior variance of each function at its expected scale; counts where a function was left out.
     n_features
         How many of the columns are features, of which products may be made.
-    bent
-        Whether products with bends, and with the treatment, were considered.
+    interactions
+        Which products were considered beside pairs of features.
     """
     lower = np.tril_indices(int(kept.sum()))
     return {
@@ -128,7 +129,7 @@ def posterior_document(
         "shift": found.shift.tolist(),
         "left_out": left_out[~kept].tolist(),
         "means": [product.mean for product in everything.products],
-        "bent": bent,
+        "interactions": interactions,
     }
 
 
@@ -147,7 +148,7 @@ def uncertainty_of(function: AdditiveFunction) -> Uncertainty | None:
         function.shares,
         correlations,
         n_features=int(document["n_features"]),
-        bent=bool(document.get("bent", False)),
+        interactions=document.get("interactions", "plain"),
     )
     products = (replace(product, mean=float(mean)) for product, mean in zip(basis.products, means, strict=True))
     basis = Basis(basis.columns, tuple(products))
