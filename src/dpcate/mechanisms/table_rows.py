@@ -54,8 +54,12 @@ class TableProduct:
 
     def values(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return the whole number of each row, element by element."""
-        product = np.take(self.left, codes[:, self.first]) * np.take(self.right, codes[:, self.second])
-        return np.clip(np.rint((product - self.mean) * self.factor), -ENTRY_LIMIT, ENTRY_LIMIT)
+        product: NDArray[np.float64] = np.take(self.left, codes[:, self.first])
+        product *= np.take(self.right, codes[:, self.second])
+        product -= self.mean
+        product *= self.factor
+        np.rint(product, out=product)
+        return np.clip(product, -ENTRY_LIMIT, ENTRY_LIMIT, out=product)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
