@@ -2,8 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from dpcate import Category, Number, Schema
+
+settings.register_profile("any machine", deadline=None)  # a busy one takes seconds for what takes a millisecond
+settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")

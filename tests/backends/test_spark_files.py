@@ -248,16 +248,17 @@ def test_files_go_when_a_fit_fails_even_if_its_error_is_kept(frame, disk):
 
 
 def test_two_fits_at_once_put_the_limit_of_a_batch_back(frame):
-    from dpcate.tables.spark_settings import batches_by_rows
+    """The one in force: whether somebody had set it before is not told apart from Spark's own."""
+    from dpcate.tables.spark_settings import _setting, batches_by_rows
 
     name = "spark.sql.execution.arrow.maxBytesPerBatch"
     session = union(frame[0]).sparkSession
-    before = session.conf.get(name, None)
+    before = _setting(session, name)
     one, other = batches_by_rows(session), batches_by_rows(session)
     one.__enter__()
     other.__enter__()
     one.__exit__(None, None, None)
-    during = session.conf.get(name, None)
+    during = _setting(session, name)
     other.__exit__(None, None, None)
-    assert session.conf.get(name, None) == before
+    assert _setting(session, name) == before
     assert before is None or during != before

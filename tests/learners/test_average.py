@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.learners.confounded import ATE, ATT, SCHEMA, draw, with_known_propensity
 
-from dpcate import AverageEffect, load
+from dpcate import AverageEffect, Category, Number, Schema, load
 from dpcate.errors import NotAvailableError, ParameterError
 
 TRUTHS = {"all": ATE, "treated": ATT}
@@ -108,3 +108,17 @@ def test_a_model_that_does_not_know_its_error_gives_a_number_without_interval():
     assert np.isfinite(fitted.ate())
     with pytest.raises(NotAvailableError, match="not available"):
         fitted.ate_interval()
+
+
+@pytest.mark.parametrize("propensity", [0.5, None])
+def test_a_yes_or_no_outcome_is_not_clipped_on_one_side(propensity):
+    """Scores of a yes/no outcome are lopsided alike in both arms: a bound just beyond their spread would cut one side."""
+    schema = Schema(Number("y", 0, 1), Category("t", [0, 1]), [Number("x", 0, 1)], propensity=propensity)
+    errors = []
+    for seed in range(6):
+        generator = np.random.default_rng(seed)
+        T, X = generator.integers(2, size=20_000), generator.uniform(size=(20_000, 1))
+        Y = (generator.uniform(size=20_000) < 0.35 + 0.3 * T).astype(float)
+        errors.append(AverageEffect(schema, epsilon=1.0, random_state=seed).fit(Y, T, X=X).ate() - 0.3)
+    assert np.mean(errors) == pytest.approx(0.0, abs=0.012)
+    assert np.abs(errors).max() < 0.03

@@ -31,11 +31,21 @@ def product(first=0, second=1, mean=0.25, factor=40.0):
     return TableProduct(first, second, *sides, mean, factor)
 
 
-def make(*, constant=100, largest=300, target_only=False, products=None):
+def make(*, constant=100, largest=300, target_only=False, products=None, n_alone=0):
     """Three columns: one leading coordinate of three; a single one; and levels of which none is dense."""
     tables = tuple(table(size, n, seed, largest) for seed, (size, n) in enumerate(zip((3, 1, 5), N_CODES, strict=True)))
     products = (product(), product(0, 2, factor=-25.0)) if products is None else products
-    return TableRows(constant=constant, tables=tables, dense=(1, 0, None), products=products, target_only=target_only)
+    return TableRows(
+        constant=constant,
+        tables=tables,
+        dense=(1, 0, None),
+        products=products,
+        n_alone=n_alone,
+        target_only=target_only,
+    )
+
+
+THREE_PRODUCTS = (product(), product(0, 2, factor=-25.0), product(1, 2, mean=-0.1, factor=60.0))
 
 
 def make_codes(n_rows, seed=0):
@@ -194,9 +204,10 @@ def test_by_brute_force_the_sensitivities_are_met_and_reached_under_both_relatio
     assert 1.9999 * ROW_LIMIT**4 < replaced <= 2 * ROW_LIMIT**4
 
 
+@pytest.mark.parametrize("some", [{"target_only": True}, {"n_alone": 1}, {"n_alone": 2}])
 @pytest.mark.parametrize("seed", range(5))
-def test_sums_of_some_entries_move_no_more_than_sums_of_all(seed):
-    full, part = make(), make(target_only=True)
+def test_sums_of_some_entries_move_no_more_than_sums_of_all(seed, some):
+    full, part = make(), make(**some)
     one, other = (make_batch(full, 1, seed), make_batch(full, 1, seed + 50))
     everything = [np.array(vectors(full, batch), dtype=object) for batch in (one, other)]
     distance = squared_distance(*(v.T @ v for v in everything))
@@ -205,28 +216,23 @@ def test_sums_of_some_entries_move_no_more_than_sums_of_all(seed):
     assert squared_distance(part.exact([only[0]]), part.exact([only[1]])) <= distance
 
 
+@pytest.mark.parametrize("n_alone", range(4))
 @pytest.mark.parametrize("target_only", [False, True])
-def test_sums_are_those_of_vectors_that_are_written_down(target_only):
-    rows = make(target_only=target_only)
+def test_sums_are_those_of_vectors_that_are_written_down(target_only, n_alone):
+    """Entries that are not released are zero in the sum already: what is not there cannot be released by mistake."""
+    rows = make(target_only=target_only, products=THREE_PRODUCTS, n_alone=n_alone)
     batches = [make_batch(rows, 150, 1), make_batch(rows, 0), make_batch(rows, 90, 2)]
     expected = dense_sum(rows, *batches)
     assert rows.exact(batches).tolist() == expected.tolist()
     assert np.count_nonzero(expected) > 0.9 * np.count_nonzero(rows.released), "or this test shows nothing"
 
 
-def test_what_is_released_is_what_the_docstring_says():
-    rows = make()
-    constant, dense, levels = 0, [0, 2, 4], [5, 6, 7, 8, 9]  # places: 0 | 1 2 3 | 4 | 5 .. 9 | 10 11 | 12
-    products, target = [10, 11], 12
-    wanted = np.zeros((13, 13), dtype=bool)
-    for group in ([1, 2, 3], levels[:3], [*dense, *products, target]):
-        wanted[np.ix_(group, group)] = True
-    np.fill_diagonal(wanted, True)
-    wanted[[constant, target], :] = wanted[:, [constant, target]] = True
-    assert np.array_equal(rows.released, wanted)
-    only = np.zeros((13, 13), dtype=bool)
-    only[target, :] = only[:, target] = True
-    assert np.array_equal(make(target_only=True).released, only)
+def test_where_products_stand_alone_the_other_sums_are_as_before():
+    everything, alone = (make(products=THREE_PRODUCTS, n_alone=n) for n in (0, 2))
+    whole, part = (rows.exact([make_batch(rows, 100, 4)]) for rows in (everything, alone))
+    assert part.tolist() == np.where(alone.released, whole, 0).tolist()
+    hidden = everything.released & ~alone.released
+    assert np.count_nonzero(whole[hidden]) > 0.9 * hidden.sum(), "or this test shows nothing"
 
 
 def test_only_the_target_gives_the_same_last_column_as_everything():

@@ -12,6 +12,7 @@ from dpcate.kernels.totals import PART_LIMIT, PARTS_PER_FOLD, add_up, combine
 from dpcate.mechanisms import ENTRY_LIMIT, ROW_LIMIT, TableProduct, TableRows
 from dpcate.mechanisms.table_sums import CHUNK, exact_dot
 
+PRODUCT = TableProduct(0, 0, np.ones(2), np.ones(2), 0.0, 1.0)
 entries = st.one_of(st.integers(-3, 3), st.integers(-2000, 2000), st.integers(-ENTRY_LIMIT, ENTRY_LIMIT))
 
 
@@ -105,6 +106,8 @@ def test_no_columns_no_rows_and_empty_tables_work():
         *({"tables": (np.ones((1, 2), dtype=dtype),)} for dtype in (np.int32, np.float64, object)),
         {"tables": (np.ones(2, dtype=np.int64),)},
         *({"dense": dense} for dense in ((), (0, 0), (1,), (-1,))),
+        *({"n_alone": n_alone} for n_alone in (-1, 1, 100)),
+        *({"products": (PRODUCT,), "n_alone": n_alone} for n_alone in (-1, 2)),
     ],
 )
 def test_tables_for_which_the_bounds_do_not_hold_are_refused(wrong):

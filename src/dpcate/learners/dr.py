@@ -106,7 +106,9 @@ def _jumps(outcome: AdditiveFunction) -> tuple[float, float]:
     arm = len(outcome.columns) - 1
     low = high = float(outcome.tables[arm][2] - outcome.tables[arm][1])
     for product in outcome.products:
-        if product.second == arm:
-            ends = (product.right[2] - product.right[1]) * np.array([product.left.min(), product.left.max()])
+        if arm in (product.first, product.second):
+            left, right = product.left, product.right
+            own, other = (left, right) if product.first == arm else (right, left)
+            ends = (own[2] - own[1]) * np.array([other.min(), other.max()])
             low, high = low + float(ends.min()), high + float(ends.max())
     return low, high

@@ -78,7 +78,10 @@ class TableSums:
         return (t[None, :] @ dense if rows.target_only else dense.T @ dense).astype(np.int64)
 
     def matrix(self, sums: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """Return the symmetric matrix of totals of :meth:`of`, in 64 bits or in Python's integers, as they are."""
+        """Return the symmetric matrix of totals of :meth:`of`, in 64 bits or in Python's integers, as they are.
+
+        The small matrix holds a few entries that are not to be released: they are zero in what is returned.
+        """
         rows = self.rows
         *counts, block = sums
         total = np.zeros((rows.dimension, rows.dimension), dtype=block.dtype)
@@ -96,6 +99,7 @@ class TableSums:
             total[own, own] = exact_dot(tables**2, squared)
             i, j = np.triu_indices(min(tables.shape[1], N_NEAR), 1)
             total[own[:, i], own[:, j]] = total[own[:, j], own[:, i]] = exact_dot(tables[:, i] * tables[:, j], squared)
+        total[~rows.released] = 0
         return total
 
 

@@ -2,16 +2,9 @@ import numpy as np
 import pytest
 
 from dpcate.models.additive import basis as basis_module
-from dpcate.models.additive.basis import (
-    MOST_LEVELS,
-    PAIR,
-    RARE_SHARE,
-    Basis,
-    make_basis,
-    make_column_basis,
-    single_leading,
-)
+from dpcate.models.additive.basis import MOST_LEVELS, RARE_SHARE, make_basis, make_column_basis
 from dpcate.models.additive.density import category_shares, smooth_shares
+from dpcate.models.additive.products import BENT, BENT_SIZE, PAIR, PAIR_SIZE
 from dpcate.schema import Category, Number
 from dpcate.tables import GRID
 
@@ -125,31 +118,42 @@ def test_a_category_with_one_level_has_no_function(shares):
     assert make_column_basis(Category("c", ["a"]), np.array(shares)).values.shape == (0, 2)
 
 
-def test_the_matrix_is_what_the_tables_say_entry_by_entry():
-    basis, codes = make(), random_codes()
+def places(basis):
+    return [(product.first, product.second) for product in basis.products]
+
+
+@pytest.mark.parametrize("interactions", ["plain", "bent", "treated"])
+def test_the_matrix_is_what_the_tables_say_entry_by_entry(interactions):
+    basis, codes = make(interactions=interactions, n_features=2), random_codes()
+    assert len(basis.products) == {"plain": 1, "bent": 4, "treated": 3}[interactions]
     matrix = basis.matrix(codes)
     for i in (0, 5, 77):
         row = [1.0]
         for j, column in enumerate(basis.columns):
             row += [values[codes[i, j]] for values in column.values]
-        for (first, second), mean in zip(basis.pairs, basis.product_means, strict=True):
-            left, right = basis.columns[first].leading, basis.columns[second].leading
-            row.append(left[codes[i, first]] * right[codes[i, second]] - mean)
+        for product in basis.products:
+            row.append(product.left[codes[i, product.first]] * product.right[codes[i, product.second]] - product.mean)
         assert matrix[i] == pytest.approx(np.array(row), rel=1e-12)
 
 
-def test_a_row_has_the_same_bits_alone_and_in_any_company():
-    basis, codes = make(), random_codes(1000)
+@pytest.mark.parametrize("interactions", ["plain", "bent"])
+def test_a_row_has_the_same_bits_alone_and_in_any_company(interactions):
+    basis, codes = make(interactions=interactions), random_codes(1000)
     matrix = basis.matrix(codes)
     for part in (slice(3, 4), slice(500, 777), slice(None, None, -1)):
         assert np.array_equal(basis.matrix(codes[part]), matrix[part])
 
 
 def test_products_are_made_of_features_with_one_leading_function_where_correlations_are_known():
-    assert make().pairs == ((0, 1), (0, 2), (1, 2))
-    assert make().product_means == pytest.approx([0.2] * 3)
-    assert make(n_features=2).pairs == ((0, 1),), "the treatment is no feature"
-    assert make(correlations=None).pairs == ()
+    basis = make()
+    assert places(basis) == [(0, 1), (0, 2), (1, 2)]
+    assert [product.mean for product in basis.products] == pytest.approx([0.2] * 3)
+    for product in basis.products:
+        assert np.array_equal(product.left, basis.columns[product.first].leading)
+        assert np.array_equal(product.right, basis.columns[product.second].leading)
+    assert places(make(n_features=2)) == [(0, 1)], "the treatment is no feature"
+    assert make(correlations=None).products == ()
+    assert make(correlations=None, interactions="bent").products == ()
 
 
 def test_groups_orders_and_sizes_line_up_with_the_columns_of_the_matrix():
@@ -159,24 +163,33 @@ def test_groups_orders_and_sizes_line_up_with_the_columns_of_the_matrix():
     assert basis.orders[0] == -1
     assert (basis.orders[-3:] == PAIR).all()
     assert basis.groups[-1] == len(basis.columns) + 1
-    assert basis.sizes[basis.orders == PAIR].sum() == pytest.approx(basis_module.PAIR_SIZE)
+    assert basis.sizes[basis.orders == PAIR].sum() == pytest.approx(PAIR_SIZE)
+    assert basis.n_bent == 0
 
 
-def test_keeping_some_coefficients_keeps_their_columns_of_the_matrix():
-    basis, codes = make(), random_codes()
+def test_products_with_bends_come_last_in_a_group_of_their_own_with_one_size_for_all():
+    basis = make(interactions="bent")
+    assert basis.n_bent == 5, "three of two numbers, one of each number with the yes/no feature"
+    assert basis.orders[-8:].tolist() == [PAIR] * 3 + [BENT] * 5
+    assert basis.groups[-8:].tolist() == [4] * 3 + [5] * 5
+    assert basis.sizes[basis.orders == PAIR] == pytest.approx(PAIR_SIZE / 3)
+    assert basis.sizes[basis.orders == BENT] == pytest.approx(BENT_SIZE / 5)
+    assert len(basis.groups) == len(basis.orders) == len(basis.sizes) == basis.n_terms
+
+
+@pytest.mark.parametrize(("interactions", "n_bent"), [("plain", 0), ("bent", 2)])
+def test_keeping_some_coefficients_keeps_their_columns_of_the_matrix(interactions, n_bent):
+    basis, codes = make(interactions=interactions), random_codes()
     chosen = basis.orders <= 1
-    chosen[-2] = True
+    chosen[np.flatnonzero(basis.orders == PAIR)[1]] = True
+    chosen[np.flatnonzero(basis.orders == BENT)[1 : 1 + n_bent]] = True
     kept = basis.keep(chosen)
     assert kept.n_terms == chosen.sum()
     assert np.array_equal(kept.matrix(codes), basis.matrix(codes)[:, chosen])
     assert np.array_equal(kept.groups, basis.groups[chosen])
-    assert kept.pairs == ((0, 2),)
-
-
-def test_columns_without_exactly_one_leading_function_have_no_products():
-    columns = [make_column_basis(Category("c", list("abc")), np.array([0.001, 0.333, 0.333, 0.333]))]
-    assert single_leading(columns) == []
-    assert Basis(tuple(columns), (), np.zeros(0)).n_terms == 3
+    assert np.array_equal(kept.orders, basis.orders[chosen])
+    assert places(kept)[0] == (0, 2)
+    assert kept.n_bent == n_bent
 
 
 def one_after_the_other(candidates, shares):

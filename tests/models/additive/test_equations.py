@@ -7,13 +7,15 @@ from dpcate.mechanisms import ENTRY_LIMIT, ROW_LIMIT, MomentRelease, SeededNoise
 from dpcate.models import HeldStage, StageData, StageRows
 from dpcate.models.additive import equations
 from dpcate.models.additive.basis import Basis, ColumnBasis, make_basis
-from dpcate.models.additive.equations import Equations, Layout
+from dpcate.models.additive.equations import Equations, Layout, released_entries
+from dpcate.models.additive.products import BENT, PAIR, ProductBasis
 from dpcate.schema import Category, Number
 from dpcate.tables import GRID
 
 COLUMNS = (Number("age", 0, 1), Number("income", 0, 9), Category("sex", ["f", "m"]))
 SHARES = [np.append(0.2, np.full(GRID, 0.8 / GRID)), np.append(0.0, np.full(GRID, 1 / GRID)), np.array([0.0, 0.7, 0.3])]
 BASIS = make_basis(COLUMNS, SHARES, np.eye(3), n_features=3)
+BENDING = make_basis(COLUMNS, SHARES, np.eye(3), n_features=3, interactions="bent")
 WEIGHTS = np.random.default_rng(0).uniform(0.2, 1.0, BASIS.n_terms)
 codes_of_a_row = st.tuples(st.integers(0, GRID), st.integers(0, GRID), st.integers(0, 2))
 wild = st.one_of(st.floats(), st.sampled_from([np.nan, np.inf, -np.inf, 1e308, 5e-324]))
@@ -108,7 +110,8 @@ def test_a_row_of_wild_values_is_short_enough_or_dropped(codes, target, loading,
 def test_functions_with_wild_values_become_tables_that_the_mechanism_takes(size):
     """A nearly constant column has a function that is huge at a rare code: nobody there has room in the vector."""
     column = ColumnBasis(np.array([[0.0, 1.0, -size]]), np.zeros(1, dtype=np.int64), np.ones(1), np.ones(3) / 3)
-    basis = Basis((column, column), ((0, 1),), np.zeros(1))
+    product = ProductBasis(0, 1, column.leading, column.leading, 0.0, PAIR)
+    basis = Basis((column, column), (product,))
     layout = Layout(basis, np.ones(4), 2.0, 0.0, 1.0)
     codes = np.array([[1, 1], [2, 1], [2, 2], [0, 2]], dtype=np.uint16)
     data = make_data(4, with_loading=False, columns=COLUMNS[:2], codes=codes, target=np.array([1.0, -1, 1, -1]))
@@ -152,15 +155,17 @@ def test_the_shortening_factor_does_not_look_at_target_or_arm():
     assert rows[0, -1] == -rows[1, -1]
 
 
+@pytest.mark.parametrize("basis", [BASIS, BENDING], ids=["plain", "bent"])
 @pytest.mark.parametrize("target_only", [True, False])
 @pytest.mark.parametrize("with_loading", [True, False])
-def test_without_noise_the_equations_are_those_of_weighted_least_squares(with_loading, target_only):
-    layout, data = make_layout(), make_data(20_000, with_loading=with_loading)
+def test_without_noise_the_equations_are_those_of_weighted_least_squares(with_loading, target_only, basis):
+    weights = np.random.default_rng(0).uniform(0.2, 1.0, basis.n_terms)
+    layout, data = Layout(basis, weights, 1.5, 0.3, 0.8), make_data(20_000, with_loading=with_loading)
     mechanism = MomentRelease(mu=1e6, neighbours="replace")
     seen = Equations.release(layout, data, mechanism, SeededNoise(0), target_only=target_only)
     held = data.held
-    q = BASIS.matrix(held.codes)
-    factor = layout.shortening(BASIS.matrix(held.codes) ** 2 @ WEIGHTS**2, data.reach(held.codes))
+    q = basis.matrix(held.codes)
+    factor = layout.shortening(q**2 @ weights**2, data.reach(held.codes))
     assert factor.min() < 1, "some rows are shortened, or this test shows nothing"
     q = q * (factor * (held.loading if with_loading else 1.0))[:, None]
     r = factor * np.clip(held.target - layout.centre, -layout.clip, layout.clip)
@@ -175,14 +180,33 @@ def test_without_noise_the_equations_are_those_of_weighted_least_squares(with_lo
 
 def test_leading_functions_and_each_columns_first_three_are_released_with_each_other():
     released = np.isfinite(Equations.release(make_layout(), make_data(0), make_mechanism(), SeededNoise(0)).gram_noise)
-    groups, leading = BASIS.groups, (BASIS.orders <= 0) | (BASIS.orders == BASIS.orders.max())
+    assert np.array_equal(released, wanted_entries(BASIS))
+    assert not released.all()
+
+
+def test_products_with_bends_are_released_with_themselves_and_the_intercept_only():
+    for target_only in (False, True):
+        mask = released_entries(BENDING, target_only=target_only)
+        assert np.array_equal(
+            mask,
+            Layout(BENDING, np.ones(BENDING.n_terms), 1.5, 0.3, 0.8).table_rows(0.9, target_only=target_only).released,
+        )
+    released = released_entries(BENDING)[:-1, :-1]
+    bent = BENDING.orders == BENT
+    assert bent.sum() == 5
+    assert np.array_equal(released[np.ix_(bent, bent)], np.eye(5, dtype=bool))
+    others = released[np.ix_(bent, ~bent)]
+    assert others[:, 0].all()
+    assert not others[:, 1:].any()
+    assert np.array_equal(released[np.ix_(~bent, ~bent)], wanted_entries(BASIS)), "and nothing else is different"
+
+
+def wanted_entries(basis):
+    """Leading functions and plain products with each other, a column's first three, all with intercept and itself."""
+    groups, leading = basis.groups, (basis.orders <= 0) | (basis.orders == PAIR)
     first = np.array([(groups[:k] == group).sum() < 3 for k, group in enumerate(groups)])
     near = (groups[:, None] == groups[None, :]) & np.outer(first, first)
-    wanted = (
-        near | np.outer(leading, leading) | (groups == 0) | (groups == 0)[:, None] | np.eye(len(groups), dtype=bool)
-    )
-    assert np.array_equal(released, wanted)
-    assert not wanted.all()
+    return near | np.outer(leading, leading) | (groups == 0) | (groups == 0)[:, None] | np.eye(len(groups), dtype=bool)
 
 
 def make_mechanism(neighbours="replace", mu=1.0):

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 
-from dpcate.models.additive.basis import PAIR
 from dpcate.models.additive.equations import Equations
 from dpcate.models.additive.gram import estimate_gram, positive
+from dpcate.models.additive.products import BENT, PAIR
 
-ORDERS = np.array([-1, 0, 1, 2, 0, 1, 2, PAIR])
+ORDERS = np.array([-1, 0, 1, 2, 0, 1, 2, PAIR, BENT])
+LEAST, MOST = 0.02, 0.15  # shares of the level that eigenvalues are raised to: with no noise, with much
 SIZE, LEVEL = len(ORDERS), 1000.0
 PREDICTED = LEVEL * np.eye(SIZE)
 
@@ -78,7 +79,65 @@ def test_entries_that_were_not_released_are_those_predicted_and_stay_in_doubt(no
 
 
 def test_eigenvalues_are_raised_and_a_positive_matrix_is_left_alone():
-    assert positive(correlated(), LEVEL) == pytest.approx(correlated(), abs=1e-9 * LEVEL)
-    raised = positive(correlated(1.5), LEVEL)
-    assert np.linalg.eigvalsh(correlated(1.5)).min() < 0
-    assert np.linalg.eigvalsh(raised).min() == pytest.approx(0.15 * LEVEL)
+    assert np.array_equal(positive(correlated(), 0.15 * LEVEL), correlated())
+    for lowest in (0.02 * LEVEL, 0.15 * LEVEL):
+        raised = positive(correlated(1.5), lowest)
+        before, after = (np.linalg.eigvalsh(matrix) for matrix in (correlated(1.5), raised))
+        assert before.min() < 0
+        assert after == pytest.approx(np.maximum(before, lowest))
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e-3, 0.01, 0.03, 0.1, 1.0, 100.0])
+def test_eigenvalues_are_raised_to_between_a_fiftieth_and_a_seventh_of_the_level(noise):
+    for seed in range(5):
+        released = noisy(correlated(0.999), noise * LEVEL, seed)
+        found = estimate_gram(seen(released, noise * LEVEL), PREDICTED, LEVEL, ORDERS)
+        assert LEAST <= found.least <= MOST
+        assert np.linalg.eigvalsh(found.matrix).min() >= found.least * LEVEL * (1 - 1e-9)
+
+
+def test_the_less_noise_the_less_eigenvalues_are_raised():
+    """Up to where noise wins: from there on the prediction is trusted instead, which has no noise."""
+    least = [
+        np.mean([estimate_gram(seen(noisy(correlated(), n, s), n), PREDICTED, LEVEL, ORDERS).least for s in range(20)])
+        for n in LEVEL * np.array([1e-4, 0.012, 0.03, 0.1, 0.3])
+    ]
+    assert least[0] == pytest.approx(LEAST, rel=1e-12)
+    assert (np.diff(least) > 0.01).all()
+    assert least[-1] > 0.8 * MOST
+
+
+def test_what_eigenvalues_are_raised_to_is_the_size_of_the_remaining_noise_s_own_eigenvalues():
+    """A symmetric matrix of k noisy entries per line has eigenvalues of sqrt(k) times their size, and no larger."""
+    noise = 0.012 * LEVEL
+    found = estimate_gram(seen(noisy(correlated(), noise), noise), PREDICTED, LEVEL, ORDERS)
+    assert found.least == pytest.approx(np.sqrt(SIZE * found.variance.mean()) / LEVEL, rel=1e-9)
+    draws = [np.linalg.norm(noisy(np.zeros((SIZE, SIZE)), noise, seed), 2) / LEVEL for seed in range(50)]
+    assert 0.4 * found.least < np.mean(draws) < 2.5 * found.least
+
+
+@pytest.mark.parametrize("strength", [0.9, 0.97])
+def test_strongly_correlated_columns_keep_their_smallest_eigenvalue_where_noise_is_small(strength):
+    """Raised to a seventh of the level whatever the noise, it biased all that was known of their difference."""
+    truth = correlated(strength)
+    smallest = np.linalg.eigvalsh(truth).min()
+    assert smallest == pytest.approx((1 - strength) * LEVEL)
+    found = estimate_gram(seen(noisy(truth, 1e-4 * LEVEL), 1e-4 * LEVEL), PREDICTED, LEVEL, ORDERS)
+    assert np.linalg.eigvalsh(found.matrix).min() == pytest.approx(smallest, rel=0.05)
+    difference = np.zeros(SIZE)
+    difference[1], difference[4] = 1.0, -1.0
+    z = truth @ difference
+    assert np.linalg.solve(found.matrix, z) == pytest.approx(difference, abs=0.05)
+    assert np.linalg.solve(positive(truth, 0.15 * LEVEL), z)[1] < 0.7, "what raising further would make of it"
+
+
+def test_entries_of_products_with_bends_count_as_products():
+    """They share the estimate of how far predictions are off with other products, not with curves."""
+    truth = PREDICTED.copy()
+    truth[1, 7] = truth[7, 1] = truth[1, 8] = truth[8, 1] = 0.4 * LEVEL
+    noise = 0.1 * LEVEL
+    found = estimate_gram(seen(noisy(truth, noise), noise), PREDICTED, LEVEL, ORDERS)
+    trust = 1 - found.variance / noise**2
+    assert trust[1, 8] == pytest.approx(trust[1, 7])
+    assert found.variance[1, 8] == pytest.approx(found.variance[1, 7])
+    assert found.variance[1, 8] > 1.5 * found.variance[1, 2]

@@ -6,7 +6,7 @@ import pytest
 
 from dpcate.mechanisms import SeededNoise
 from dpcate.models import Budget, StageData
-from dpcate.models.additive.target import N_CELLS, TargetLaw, clip_at, release_target_law
+from dpcate.models.additive.target import LOST, N_CELLS, TargetLaw, clip_at, clip_of_mean, release_target_law
 from dpcate.schema import Number
 
 GRID = np.linspace(-8, 8, 4001)
@@ -47,6 +47,77 @@ def test_a_clipped_shift_is_attenuated_as_stated():
     u, shift = generator.normal(scale=2.0, size=400_000), 0.1
     moved = np.clip(u + shift, -2, 2).mean() - np.clip(u, -2, 2).mean()
     assert moved / shift == pytest.approx(NORMAL.attenuation(2.0), abs=0.01)
+
+
+LONG = TargetLaw(0.0, GRID, (d := 0.9 * np.exp(-2 * GRID**2) + 0.05 * np.exp(-(GRID**2) / 8)) / d.sum())
+LOPSIDED = TargetLaw(1.0, np.array([-1.0, 0.5, 4.0]), np.array([0.6, 0.3, 0.1]))
+LAWS = {"normal": NORMAL, "long": LONG, "lopsided": LOPSIDED, "two points": TargetLaw.of_probability()}
+
+
+@pytest.mark.parametrize("reach", [0.5, 1.0, 2.0, 5.0])
+def test_the_share_inside_is_how_a_shift_of_everybody_moves_the_mean_of_the_clipped(reach):
+    """d/ds E[clip(u + s)] = P(|u| < reach), whatever the law; E[u clip(u)] / E[u^2] is less where tails are long."""
+    step = 0.05
+    for law in (NORMAL, LONG):
+        moved = [law.shares @ np.clip(law.deviations + s, -reach, reach) for s in (step, -step)]
+        assert law.inside(reach) == pytest.approx((moved[0] - moved[1]) / (2 * step), abs=4e-3)
+    assert NORMAL.inside(reach) == pytest.approx(NORMAL.attenuation(reach), abs=2e-3), "equal for normal ones"
+    assert LONG.inside(reach) > LONG.attenuation(reach) + 0.005
+    assert LONG.inside(1.0) > LONG.attenuation(1.0) + 0.2
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_share_inside_grows_with_the_bound_up_to_all_who_are_not_beyond_it(name):
+    law = LAWS[name]
+    largest = float(np.abs(law.deviations).max())
+    shares = [law.inside(reach) for reach in (0.0, 0.2 * largest, 0.6 * largest, 0.999 * largest, largest)]
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0), "a bound that cuts nobody takes nothing away, whoever stands on it"
+    assert shares[0] < 0.1
+
+
+def mean_clip(noise, law=LONG, farthest=8.0):
+    return clip_of_mean(law, noise=noise, farthest=farthest)
+
+
+def cost(law, noise, bound):
+    """Noise and loss together, by the definition."""
+    lost = sum(p * max(abs(u) - bound, 0.0) for u, p in zip(law.deviations, law.shares, strict=True))
+    return (noise * bound) ** 2 + (LOST * lost) ** 2
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("noise", [1e-4, 1e-2, 0.1, 1.0])
+def test_a_mean_s_bound_is_where_noise_and_loss_together_are_smallest(noise, name):
+    law = LAWS[name]
+    farthest = float(np.abs(law.deviations).max())
+    found = mean_clip(noise, law, farthest)
+    assert law.scale <= found <= farthest
+    for other in np.linspace(law.scale, farthest, 60):
+        assert cost(law, noise, found) <= 1.05 * cost(law, noise, float(other)), "but for the grid of bounds"
+
+
+def test_the_more_noise_the_nearer_a_mean_is_clipped_and_the_longer_the_tail_the_further():
+    bounds = [mean_clip(noise) for noise in (1e-5, 1e-3, 1e-2, 0.1, 1.0, 1e3)]
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[0] > 2 * bounds[-1]
+    assert bounds[-1] == pytest.approx(LONG.scale), "no nearer than one standard deviation"
+    for noise in (1e-3, 1e-2, 0.1):
+        in_sds = [mean_clip(noise * law.scale, law, 100.0 * law.scale) / law.scale for law in (NORMAL, LONG)]
+        assert in_sds[0] < in_sds[1], "the same noise for its size"
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-9, 1.0])
+@pytest.mark.parametrize("farthest", [1e-3, 0.3, 0.9, 2.0])
+def test_a_mean_is_never_clipped_beyond_its_bounds_even_where_they_are_nearer_than_its_scale(farthest, noise):
+    assert 0 < mean_clip(noise, farthest=farthest) <= farthest
+    if farthest < LONG.scale:
+        assert mean_clip(noise, farthest=farthest) == farthest
+
+
+def test_without_noise_nothing_of_a_mean_is_clipped():
+    assert LONG.inside(mean_clip(0.0)) == pytest.approx(1.0)
+    assert mean_clip(0.0) == pytest.approx(8.0)
 
 
 def clip(mu, n_rows=1000.0, farthest=1e9, law=NORMAL):

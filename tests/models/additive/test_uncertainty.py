@@ -60,16 +60,15 @@ def by_hand(codes):
     values = [1.0]
     for column, code in zip(everything.columns, codes, strict=True):
         values += [function[code] for function in column.values]
-    for (first, second), mean in zip(everything.pairs, everything.product_means, strict=True):
-        left, right = everything.columns[first], everything.columns[second]
-        values.append(left.leading[codes[first]] * right.leading[codes[second]] - mean)
+    for product in everything.products:
+        values.append(product.left[codes[product.first]] * product.right[codes[product.second]] - product.mean)
     return np.array(values)
 
 
 def test_the_example_has_a_product_and_functions_of_every_column():
     everything = make_everything()
-    assert everything.pairs == ((0, 1),)
-    assert everything.product_means == pytest.approx([CORRELATION])
+    assert [(product.first, product.second) for product in everything.products] == [(0, 1)]
+    assert [product.mean for product in everything.products] == pytest.approx([CORRELATION])
     assert all(len(column.values) > 0 for column in everything.columns)
 
 
@@ -81,7 +80,7 @@ def test_a_saved_error_comes_back_as_it_was():
     assert not known.covariance[np.ix_(kept, ~kept)].any()
     np.testing.assert_array_equal(known.shift[kept], found.shift)
     assert not known.shift[~kept].any()
-    np.testing.assert_array_equal(known.basis.product_means, [CORRELATION])
+    assert [product.mean for product in known.basis.products] == [CORRELATION]
     np.testing.assert_array_equal(known.variance(make_codes()), uncertainty_of(function).variance(make_codes()))
     np.testing.assert_array_equal(known.shifts(make_codes()), uncertainty_of(function).shifts(make_codes()))
 

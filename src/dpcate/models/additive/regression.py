@@ -87,11 +87,12 @@ class MomentRegression:
         farthest = max(self.data.high - self.target.centre, self.target.centre - self.data.low)
         if self.data.kind == "probability":
             return farthest
-        if self.data.constant:
-            noise = math.sqrt(self._distance) * _PER_ROW / (self.mu * self.n_rows)
-            return clip_of_mean(self.target, noise=noise, farthest=farthest)
-        n_terms = 1 + 6 * len(self.data.columns)
-        return clip_at(self.target, mu=self.mu, n_rows=self.n_rows, n_terms=n_terms, farthest=farthest)
+        n_terms = 1 if self.data.constant else 1 + 6 * len(self.data.columns)
+        fair = clip_at(self.target, mu=self.mu, n_rows=self.n_rows, n_terms=n_terms, farthest=farthest)
+        if not self.data.constant:
+            return fair
+        noise = math.sqrt(self._distance) * _PER_ROW / (self.mu * self.n_rows)
+        return max(fair, clip_of_mean(self.target, noise=noise, farthest=farthest))
 
     @property
     def _distance(self) -> float:

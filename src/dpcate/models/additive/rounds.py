@@ -97,7 +97,20 @@ def fit_rounds(
     }
     if not stage.data.weighted and not stage.data.constant:
         details[CORRELATIONS] = correlations_of(stage.data.columns, basis, rounds[0].seen.gram.matrix)
-    return assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details=details)
+    function = assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details=details)
+    return function if stage.data.interactions == "plain" else _centred(function, posterior.mean, rounds[0].seen)
+
+
+def _centred(function: AdditiveFunction, coefficients: NDArray[np.float64], seen: Observation) -> AdditiveFunction:
+    """Return the same function with products that average zero as far as the first release tells.
+
+    They were made before it was known how their columns hang together; the intercept is to be the function's average.
+    """
+    first = len(coefficients) - len(function.products)
+    means = seen.functions[:, first:].mean(axis=0) + seen.correction[0, first:] / seen.n_weighted
+    off = coefficients[first:] * means
+    moved = (replace(term, mean=term.mean + float(by)) for term, by in zip(function.products, off, strict=True))
+    return replace(function, intercept=function.intercept + float(off.sum()), products=tuple(moved))
 
 
 def _document(

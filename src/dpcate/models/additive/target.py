@@ -77,7 +77,7 @@ class TargetLaw:
 
     def inside(self, reach: float) -> float:
         """Return the share that clipping at ``reach`` leaves alone: by which factor it shrinks a shift of everybody."""
-        return float(self.shares @ (np.abs(self.deviations) < reach))
+        return float(self.shares @ (np.abs(self.deviations) <= reach))
 
     def clipped_variance(self, reach: float) -> float:
         """Return E[clip(u)^2]."""
