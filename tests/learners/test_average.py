@@ -112,7 +112,7 @@ def test_a_model_that_does_not_know_its_error_gives_a_number_without_interval():
 
 @pytest.mark.parametrize("propensity", [0.5, None])
 def test_a_yes_or_no_outcome_is_not_clipped_on_one_side(propensity):
-    """Scores of a yes/no outcome are lopsided alike in both arms: a bound just beyond their spread would cut one side."""
+    """Scores of a yes or no are lopsided alike in both arms: a bound just beyond their spread would cut one side."""
     schema = Schema(Number("y", 0, 1), Category("t", [0, 1]), [Number("x", 0, 1)], propensity=propensity)
     errors = []
     for seed in range(6):
