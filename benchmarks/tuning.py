@@ -50,7 +50,7 @@ VARIANTS = {
     "stage weights 0.2, 0.3, 0.5": weights(0.2, 0.3, 0.5),
     "stage weights 0.25, 0.35, 0.4": weights(0.25, 0.35, 0.4),
     "prior of scales around e^-2.5": Variant(
-        constants={("posterior", "SCALE_MEAN"): -2.5, ("posterior", "SCALE_SD"): 3.0}
+        constants={("evidence", "SCALE_MEAN"): -2.5, ("evidence", "SCALE_SD"): 3.0}
     ),
     "clip from 0.9 standard deviations": Variant(constants={("target", "LEAST_CLIP"): 0.9}),
     "clip from 2 standard deviations": Variant(constants={("target", "LEAST_CLIP"): 2.0}),

@@ -88,7 +88,14 @@ class MomentRegression:
         if self.data.kind == "probability":
             return farthest
         n_terms = 1 if self.data.constant else 1 + 6 * len(self.data.columns)
-        fair = clip_at(self.target, mu=self.mu, n_rows=self.n_rows, n_terms=n_terms, farthest=farthest)
+        fair = clip_at(
+            self.target,
+            mu=self.mu,
+            n_rows=self.n_rows,
+            n_terms=n_terms,
+            farthest=farthest,
+            of_mean=self.data.constant,
+        )
         if not self.data.constant:
             return fair
         noise = math.sqrt(self._distance) * _PER_ROW / (self.mu * self.n_rows)

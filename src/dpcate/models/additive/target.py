@@ -83,12 +83,20 @@ class TargetLaw:
         """Return E[clip(u)^2]."""
         return float(self.shares @ np.clip(self.deviations, -reach, reach) ** 2)
 
-    def unfairness(self, reach: float) -> float:
-        """Return by how much clipping misreads a shift of half a standard deviation, in standard deviations."""
+    def unfairness(self, reach: float, kept: float) -> float:
+        """Return by how much clipping misreads a shift of half a standard deviation, in standard deviations.
+
+        Parameters
+        ----------
+        reach
+            Where to clip.
+        kept
+            The factor that clipped shifts are divided by.
+        """
         shift = 0.5 * self.scale
         middle = float(self.shares @ np.clip(self.deviations, -reach, reach))
         moved = [float(self.shares @ np.clip(self.deviations + s, -reach, reach)) for s in (shift, -shift)]
-        answers = np.abs(np.array(moved) - middle) / self.attenuation(reach)
+        answers = np.abs(np.array(moved) - middle) / max(kept, SMALLEST_CHANCE)
         return float(np.abs(answers - shift).max() / self.scale)
 
     def scaled(self, factor: float) -> TargetLaw:
@@ -171,7 +179,7 @@ def _spread_within_cells(edges: NDArray[np.float64], shares: NDArray[np.float64]
     return TargetLaw(centre, points - centre, each)
 
 
-def clip_at(law: TargetLaw, *, mu: float, n_rows: float, n_terms: int, farthest: float) -> float:
+def clip_at(law: TargetLaw, *, mu: float, n_rows: float, n_terms: int, farthest: float, of_mean: bool = False) -> float:
     """Return where to clip: near one standard deviation while noise wins, further out the more the budget allows.
 
     Where the law is lopsided (a yes/no target, a long tail), clipping would answer a shift by another amount than it
@@ -185,10 +193,13 @@ def clip_at(law: TargetLaw, *, mu: float, n_rows: float, n_terms: int, farthest:
         What the release may cost, and the size of the regression.
     farthest
         Largest distance of a target from the centre: nothing is clipped there.
+    of_mean
+        Whether a mean alone is wanted: shifts are then divided by the share inside.
     """
+    kept = law.inside if of_mean else law.attenuation
     strength = mu * n_rows / math.sqrt(n_terms)
     clip = law.scale * (LEAST_CLIP + CLIP_SLOPE * math.log(max(strength / CLIP_AT, 1.0)))
-    while clip < farthest and law.unfairness(clip) > LARGEST_UNFAIRNESS:
+    while clip < farthest and law.unfairness(clip, kept(clip)) > LARGEST_UNFAIRNESS:
         clip *= _STEP
     return float(min(clip, farthest))
 
