@@ -1,0 +1,13 @@
+"""The tuning study changes constants by name: each must be where the study looks for it."""
+
+import importlib
+
+import pytest
+from benchmarks.tuning import VARIANTS
+
+CONSTANTS = {constant for variant in VARIANTS.values() for constant in variant.constants}
+
+
+@pytest.mark.parametrize(("module", "name"), sorted(CONSTANTS))
+def test_the_constants_of_a_variant_exist(module, name):
+    assert hasattr(importlib.import_module(f"dpcate.models.additive.{module}"), name)
