@@ -11,8 +11,9 @@ from scipy.optimize import minimize
 from scipy.stats import multivariate_normal, norm
 
 from dpcate.models.additive import evidence
+from dpcate.models.additive.evidence import LARGEST_SCALE, SMALLEST_SCALE
 from dpcate.models.additive.gram import Gram
-from dpcate.models.additive.posterior import LARGEST_SCALE, SMALLEST_SCALE, Prior, solve
+from dpcate.models.additive.posterior import Prior, solve
 
 GROUPS = [0, 1, 1, 2, 2]
 SIZES = [0.5, 1.0, 0.3, 0.8, 0.2]

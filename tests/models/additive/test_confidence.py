@@ -7,9 +7,9 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from dpcate.models.additive.confidence import LOOSENESS, PRODUCT_LOOSENESS, find_confidence
-from dpcate.models.additive.evidence import Evidence
+from dpcate.models.additive.evidence import LARGEST_SCALE, Evidence
 from dpcate.models.additive.gram import Gram
-from dpcate.models.additive.posterior import LARGEST_SCALE, Posterior, Prior, solve
+from dpcate.models.additive.posterior import Posterior, Prior, solve
 
 GROUPS, SIZES = np.array([0, 1, 1, 2, 2, 3, 3]), np.array([0.5, 1.0, 0.4, 1.0, 0.1, 0.2, 0.2])
 N_COLUMNS, N_TERMS, SAMPLING = 2, 7, 1.0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcate.models.additive.posterior import LARGEST_SCALE
+from dpcate.models.additive.evidence import LARGEST_SCALE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
     from dpcate.models.additive.gram import Gram
 
-__all__ = ["SCALE_MEAN", "SCALE_SD", "Evidence", "Prior"]
+__all__ = ["LARGEST_SCALE", "SCALE_MEAN", "SCALE_SD", "SMALLEST_SCALE", "Evidence", "Prior"]
 
 SCALE_MEAN, SCALE_SD = -4.0, 4.0
 """Prior of the log of a group's scale, around and beyond what the design assumes."""
+
+SMALLEST_SCALE, LARGEST_SCALE = -12.0, 3.0
+"""Log scales that are considered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcate.models.additive.evidence import SCALE_MEAN, Evidence, Prior
+from dpcate.models.additive.evidence import LARGEST_SCALE, SCALE_MEAN, SMALLEST_SCALE, Evidence, Prior
 from dpcate.models.additive.newton import minimise
 from dpcate.models.additive.scales import ScaleDoubt, scale_doubt
 
@@ -20,13 +20,10 @@ if TYPE_CHECKING:
 
     from dpcate.models.additive.gram import Gram
 
-__all__ = ["LARGEST_SCALE", "NEAR", "Posterior", "Prior", "solve"]
+__all__ = ["NEAR", "Posterior", "Prior", "solve"]
 
 NEAR = 1e-5
 """Log scales matter to a hundredth: where no entry of the evidence's gradient is larger, they are found."""
-
-SMALLEST_SCALE, LARGEST_SCALE = -12.0, 3.0
-"""Log scales that are considered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcate.models.additive.evidence import SCALE_MEAN, SCALE_SD
+from dpcate.models.additive.evidence import LARGEST_SCALE, SCALE_MEAN, SCALE_SD, SMALLEST_SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ScaleDoubt", "scale_doubt"]
 
-GRID = np.linspace(-12.0, 3.0, 21)
-"""Log scales that are considered."""
+GRID = np.linspace(SMALLEST_SCALE, LARGEST_SCALE, 21)
+"""Log scales that are averaged over."""
 
 
 @dataclass(frozen=True, slots=True)
