@@ -97,3 +97,23 @@ def test_stages_of_ones_own_are_rehearsed_every_time(schema, monkeypatch):
     rows = generator.uniform(size=60), generator.integers(2, size=60), X
     learner = MultiStage(schema, [replace(FINE, name="effect")], random_state=0)
     assert n_rehearsals(monkeypatch, [learner, learner], rows) == 2
+
+
+BAD_SCORE_LAWS = {
+    "two of three": lambda rows, released, propensity, control, treated: (treated, control),
+    "no column per guess": lambda rows, released, *truth: tuple(each[:, 0] for each in truth),
+    "not a number": lambda rows, released, *truth: tuple(each * np.nan for each in truth),
+}
+
+
+@pytest.mark.parametrize("name", BAD_SCORE_LAWS)
+def test_a_law_of_the_score_of_another_form_is_refused_before_anything_is_spent(schema, name):
+    stage = Stage(name="effect", target=lambda rows, _: rows.Y, bounds=WIDE, score_law=BAD_SCORE_LAWS[name])
+    with pytest.raises(TransformationError, match="`score_law` of stage 'effect'"):
+        rehearse([FINE, stage], schema)
+
+
+def test_a_law_of_the_treatment_that_is_no_chance_is_refused(schema):
+    stage = Stage(name="effect", target=lambda rows, _: rows.Y, bounds=WIDE, treatment_law=lambda rows, _: -(rows.Y**2))
+    with pytest.raises(TransformationError, match="`treatment_law` of stage 'effect'"):
+        rehearse([FINE, stage], schema)

@@ -95,7 +95,7 @@ class AverageEffect(AdjustedLearner):
         weights = _WEIGHTS if propensity.known is None else _KNOWN_WEIGHTS
         stages = (
             *propensity.stages(),
-            outcome_stage(with_treatment=True),
+            outcome_stage(with_treatment=True, treatment_law=propensity.law),
             Stage(
                 name="effect",
                 target=score.of,
@@ -103,7 +103,7 @@ class AverageEffect(AdjustedLearner):
                 residual_of="outcome",
                 residual_spread=score.spread,
                 first_stage=("propensity", "outcome"),
-                error_factor=score.error_factor,
+                score_law=score.law,
                 intercept_signal=0.5,
                 concurrent=True,
                 constant=True,
@@ -165,9 +165,17 @@ class TreatedScore(Score):
         e = self.propensity.of(rows, released)
         return np.maximum(e / (1 - e), 4.0 * e * e)  # the weighted law wants at least what two even arms give
 
-    def error_factor(self, rows: Rows, released: Released) -> NDArray[np.float64]:
-        """Return 1 / (1 - e): what an error of the propensity times one of the control outcome is multiplied by."""
-        return 1 / (1 - self.propensity.of(rows, released))
+    def law(
+        self,
+        rows: Rows,
+        released: Released,
+        propensity: NDArray[np.float64],
+        control: NDArray[np.float64],
+        treated: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the scores expected of a treated and of a control row, and what they stand for, if these were true."""
+        e, below, _ = self._released(rows, released)
+        return treated - below, -(control - below) * (e / (1 - e)), propensity * (treated - control)
 
     def bounds(self, schema: Schema, released: Released) -> tuple[float, float]:
         """Return bounds that no row can leave."""

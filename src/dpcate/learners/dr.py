@@ -49,7 +49,7 @@ class DRLearner(AdjustedLearner):
         score = Score(propensity)
         return (
             *propensity.stages(),
-            outcome_stage(with_treatment=True),
+            outcome_stage(with_treatment=True, treatment_law=propensity.law),
             Stage(
                 name="effect",
                 target=score.of,
@@ -85,9 +85,24 @@ class Score:
         e = self.propensity.of(rows, released)
         return 1 / (e * (1 - e))
 
-    def error_factor(self, rows: Rows, released: Released) -> NDArray[np.float64]:
-        """Return what the product of the nuisances' errors is multiplied by: 1 / e + 1 / (1 - e)."""
-        return self.spread(rows, released)
+    def law(
+        self,
+        rows: Rows,
+        released: Released,
+        propensity: NDArray[np.float64],  # noqa: ARG002 - the treated's score needs it
+        control: NDArray[np.float64],
+        treated: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the scores expected of a treated and of a control row, and the effect, if these were the truth."""
+        e, below, above = self._released(rows, released)
+        return above - below + (treated - above) / e, above - below - (control - below) / (1 - e), treated - control
+
+    def _released(
+        self, rows: Rows, released: Released
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return what was released of each row's propensity, control and treated mean, as columns."""
+        control, treated = (released.predict("outcome", rows, arm=arm)[:, None] for arm in (0, 1))
+        return self.propensity.of(rows, released)[:, None], control, treated
 
     def bounds(self, schema: Schema, released: Released) -> tuple[float, float]:
         """Return bounds that no row can leave: outcomes and predictions lie in the schema's range, propensities in e's.

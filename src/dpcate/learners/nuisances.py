@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcate.learners.released import Released
+    from dpcate.learners.stage import RowFunction
     from dpcate.schema import Schema
     from dpcate.tables import Rows
 
@@ -57,6 +58,11 @@ class Propensity:
             return np.full(len(rows), self.known)
         return np.clip(released.predict("propensity", rows), self.floor, 1 - self.floor)
 
+    @property
+    def law(self) -> RowFunction | None:
+        """The propensity where it is estimated: one that is known by design does not go with the features."""
+        return None if self.known is not None else self.of
+
     def extremes(self, released: Released) -> tuple[float, float]:
         """Return the smallest and largest propensity that any row can get: from released numbers only."""
         if self.known is not None:
@@ -82,7 +88,9 @@ def outcome_bounds(schema: Schema, released: Released) -> tuple[float, float]:  
     return schema.outcome.low, schema.outcome.high
 
 
-def outcome_stage(*, with_treatment: bool, weight: float = 0.22, share: float = 0.25) -> Stage:
+def outcome_stage(
+    *, with_treatment: bool, treatment_law: RowFunction | None = None, weight: float = 0.22, share: float = 0.25
+) -> Stage:
     """Return the outcome regression: on the features (eta), or on treatment and features (mu of the paper)."""
     return Stage(
         name="outcome",
@@ -90,6 +98,7 @@ def outcome_stage(*, with_treatment: bool, weight: float = 0.22, share: float = 
         bounds=outcome_bounds,
         concurrent=True,
         with_treatment=with_treatment,
+        treatment_law=treatment_law,
         weight=weight,
         share=share,
     )

@@ -18,10 +18,12 @@ from dpcate.models import HeldStage, SliceSums, StageData, StageRows
 from dpcate.tables import Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from dpcate.learners.released import Released
-    from dpcate.models import BaseLearner, Interactions, LoadingLaw, RowLaw, Slices, StageSource, TargetKind
+    from dpcate.models import BaseLearner, Interactions, LoadingLaw, RowLaw, ScoreLaw, Slices, StageSource, TargetKind
     from dpcate.schema import Feature, Schema
 
 __all__ = ["Stage"]
@@ -31,6 +33,10 @@ SMALLEST, LARGEST = 1e-30, 1e30
 
 RowFunction = Callable[["Rows", "Released"], "NDArray[np.float64]"]
 RowPair = Callable[["Rows", "Released"], "tuple[NDArray[np.float64], NDArray[np.float64]]"]
+ScoreOfRows = Callable[
+    ["Rows", "Released", "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"],
+    "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]",
+]
 
 
 class RowsOfStage(Protocol):
@@ -70,9 +76,14 @@ class Stage:
     first_stage
         Two earlier stages whose errors enter the target as their product (an orthogonal score): a model can then tell
         what they do to its own error.
-    error_factor
-        ``error_factor(rows, released)``: what multiplies that product, from a row's features and released models alone;
-        None is ``residual_spread``, or one without it.
+    score_law
+        ``score_law(rows, released, propensity, control, treated)``: what the target is expected to be for a treated row
+        and for a control row, and what it stands for, if the last three (rows x guesses) were true: from a row's
+        features and released models alone. Tells more exactly what the errors of ``first_stage``, then propensity and
+        outcome, do to the mean of a target that is clipped.
+    treatment_law
+        ``treatment_law(rows, released)``: the chance of treatment, from a row's features and released models alone. A
+        model whose inputs hold the treatment then knows how it goes with the features.
     concurrent
         Whether the functions may be called from several threads at once, on different batches: pure functions that keep
         nothing between calls. Without this promise all rows are passed over in the calling thread.
@@ -106,7 +117,8 @@ class Stage:
     signal: float = 0.4
     intercept_signal: float = 0.2
     first_stage: tuple[str, str] | None = None
-    error_factor: RowFunction | None = None
+    score_law: ScoreOfRows | None = None
+    treatment_law: RowFunction | None = None
     concurrent: bool = False
     with_treatment: bool = False
     constant: bool = False
@@ -120,6 +132,8 @@ class Stage:
     def __post_init__(self) -> None:
         if (self.loading is None) != (self.loading_bound is None):
             raise ParameterError(f"stage {self.name!r} needs both `loading` and `loading_bound`, or neither.")
+        if self.treatment_law is not None and not self.with_treatment:
+            raise ParameterError(f"stage {self.name!r} has a `treatment_law` and no treatment among its inputs.")
         if isinstance(self.learner, SliceSums) and self.slices is None:
             raise ParameterError(f"stage {self.name!r} needs `slices` for its sums by slice.")
 
@@ -171,7 +185,8 @@ class Stage:
             signal=self.signal,
             intercept_signal=self.intercept_signal,
             first_stage=self.first_stage,
-            error_factor=None if self.error_factor is None else _of_codes(self.error_factor, released),
+            score_law=None if self.score_law is None else _score_of_codes(self.score_law, released),
+            treatment_law=None if self.treatment_law is None else _of_codes(self.treatment_law, released),
             constant=self.constant,
             interactions=self.interactions,
             slices=None if self.slices is None else self.slices(released),
@@ -187,17 +202,33 @@ class Stage:
                 )
         data = self.data(rows, schema, released, n_rows=None)
         laws = [] if data.loading_law is None else [*data.loading_law(rows.codes)]
-        laws += [law(rows.codes) for law in (data.residual_spread, data.error_factor) if law is not None]
+        laws += [law(rows.codes) for law in (data.residual_spread, data.treatment_law) if law is not None]
         if not all((np.isfinite(law) & (law > 0)).all() for law in laws):
             raise TransformationError(
-                f"`loading_law`, `residual_spread` and `error_factor` of stage {self.name!r} must give positive "
+                f"`loading_law`, `residual_spread` and `treatment_law` of stage {self.name!r} must give positive "
                 "numbers, one per row."
+            )
+        guess = np.full((len(rows), 2), 0.5)
+        if data.score_law is not None and not _numbers(data.score_law(rows.codes, guess, guess, guess), guess.shape):
+            raise TransformationError(
+                f"`score_law` of stage {self.name!r} must give three numbers per row and guess: the target of a "
+                "treated row, of a control row, and what it stands for."
             )
 
 
 def _of_codes(law: RowFunction, released: Released) -> RowLaw:
     """Return a law of rows as a function of encoded features; outcome and arm are out of its sight."""
     return lambda codes: _values(law, Rows.of_features(codes), released)
+
+
+def _score_of_codes(law: ScoreOfRows, released: Released) -> ScoreLaw:
+    """Return a law of the score as a function of encoded features and guesses of the truth."""
+    return lambda codes, *truth: law(Rows.of_features(codes), released, *truth)
+
+
+def _numbers(values: Sequence[NDArray[np.float64]], shape: tuple[int, ...]) -> bool:
+    """Return whether these are three arrays of numbers of one shape."""
+    return len(values) == 3 and all(each.shape == shape and np.isfinite(each).all() for each in values)
 
 
 def _pair_of_codes(law: RowPair, released: Released) -> LoadingLaw:

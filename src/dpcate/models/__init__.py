@@ -5,7 +5,16 @@ from dpcate.models.additive.uncertainty import POSTERIOR, Uncertainty, constant_
 from dpcate.models.ebm import Ebm
 from dpcate.models.function import AdditiveFunction, Product
 from dpcate.models.interpret_adapter import Interpret
-from dpcate.models.protocol import BaseLearner, Budget, Interactions, LoadingLaw, RowLaw, StageData, TargetKind
+from dpcate.models.protocol import (
+    BaseLearner,
+    Budget,
+    Interactions,
+    LoadingLaw,
+    RowLaw,
+    ScoreLaw,
+    StageData,
+    TargetKind,
+)
 from dpcate.models.registry import make_base_learner
 from dpcate.models.shape import Shape
 from dpcate.models.slice_sums import SLICES, SliceSums
@@ -26,6 +35,7 @@ __all__ = [
     "LoadingLaw",
     "Product",
     "RowLaw",
+    "ScoreLaw",
     "Shape",
     "SliceSums",
     "Slices",

@@ -34,6 +34,7 @@ __all__ = [
     "Interactions",
     "LoadingLaw",
     "RowLaw",
+    "ScoreLaw",
     "StageData",
     "TargetKind",
 ]
@@ -42,6 +43,10 @@ TargetKind = Literal["mean", "probability"]
 Interactions = Literal["plain", "bent", "treated"]
 RowLaw = Callable[["NDArray[np.uint16]"], "NDArray[np.float64]"]
 LoadingLaw = Callable[["NDArray[np.uint16]"], "tuple[NDArray[np.float64], NDArray[np.float64]]"]
+ScoreLaw = Callable[
+    ["NDArray[np.uint16]", "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"],
+    "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +102,12 @@ class StageData:
         Public guess of the share of the target's variance that one feature, and the intercept, may explain.
     first_stage
         Names of the two released models whose errors enter the target as their product.
-    error_factor
-        For given inputs, what multiplies that product; None is ``residual_spread``, or one without it.
+    score_law
+        For given features and true propensities, control and treated means (features x draws): the target expected of
+        a treated row and of a control row, and what it stands for, from released models otherwise. The two of
+        ``first_stage`` are then propensity and outcome.
+    treatment_law
+        For given features, the chance of treatment as far as it is released; only where the treatment is an input.
     constant
         Whether f is one number; models that cannot do that may return a function of the inputs.
     interactions
@@ -123,7 +132,8 @@ class StageData:
     signal: float = 0.4
     intercept_signal: float = 0.2
     first_stage: tuple[str, str] | None = None
-    error_factor: RowLaw | None = None
+    score_law: ScoreLaw | None = None
+    treatment_law: RowLaw | None = None
     constant: bool = False
     interactions: Interactions = "plain"
     slices: Slices | None = None

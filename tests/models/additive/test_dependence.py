@@ -13,6 +13,7 @@ from dpcate.models.additive.dependence import (
     draw_codes,
     known_correlations,
     seen_correlations,
+    treat,
 )
 from dpcate.schema import Category, Number
 from dpcate.tables import GRID
@@ -138,3 +139,24 @@ def test_levels_find_their_place_among_few_and_many_edges(n_edges):
     edges = np.sort(np.append(generator.uniform(size=n_edges - 1), 0.5))
     levels = np.concatenate([generator.uniform(size=999), edges, [0.0, 1.0, 0.5]])
     assert np.array_equal(_n_below(edges, levels), (edges[None, :] <= levels[:, None]).sum(axis=1))
+
+
+def test_the_treatment_of_made_up_rows_follows_the_released_propensity():
+    columns = [BASIS.columns[0], BASIS.columns[1]]
+    codes = draw_codes(columns, None, 1024)
+    line = columns[0].leading[codes[:, 0]]
+    chances = np.clip(0.5 + 0.2 * line, 0.02, 0.98)
+    treated = treat(codes, chances)
+    assert np.array_equal(treated[:, 0], codes[:, 0])
+    assert set(np.unique(treated[:, 1])) == {1, 2}
+    arm = treated[:, 1] - 1.0
+    assert arm.mean() == pytest.approx(chances.mean(), abs=0.01)
+    assert np.mean(arm * line) == pytest.approx(np.mean(chances * line), abs=0.01)
+    assert abs(np.mean((codes[:, 1] - 1.0) * line)) < 0.05, "before, they had nothing to do with each other"
+
+
+def test_made_up_rows_that_are_kept_for_others_are_not_changed():
+    codes = draw_codes([BASIS.columns[0], BASIS.columns[1]], None, 64)
+    before = codes.copy()
+    treat(codes, np.full(64, 0.9))
+    assert np.array_equal(codes, before)

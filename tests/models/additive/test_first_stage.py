@@ -8,7 +8,7 @@ from dpcate.models import POSTERIOR, AdditiveFunction, StageData
 from dpcate.models.additive import first_stage
 from dpcate.models.additive.basis import make_basis
 from dpcate.models.additive.confidence import Confidence
-from dpcate.models.additive.first_stage import product_errors
+from dpcate.models.additive.first_stage import earlier_errors, product_errors
 from dpcate.models.additive.uncertainty import posterior_document
 from dpcate.schema import Category
 from dpcate.tables import n_codes
@@ -18,8 +18,8 @@ ARM = Category("called", [0, 1])
 ROWS = np.array([[1, 1], [2, 1], [1, 3], [2, 2]], dtype=np.uint16)
 
 
-def make_model(columns, seed, size):
-    """A function of the columns with a random error; returns the covariance of the error at codes, too."""
+def make_model(columns, seed, size, intercept=0.0, **bounds):
+    """A constant function of the columns with a random error; returns the covariance of the error at codes, too."""
     shares = [np.full(n_codes(column), 1 / n_codes(column)) for column in columns]
     basis = make_basis(columns, shares, None, n_features=len(columns))
     root = np.random.default_rng(seed).normal(size=(basis.n_terms, basis.n_terms)) * size
@@ -29,11 +29,12 @@ def make_model(columns, seed, size):
     document = posterior_document(basis, everything, found, nothing, n_features=len(columns))
     model = AdditiveFunction(
         columns=columns,
-        intercept=0.0,
+        intercept=intercept,
         tables=tuple(np.zeros(n_codes(column)) for column in columns),
         shares=tuple(shares),
         guarantee_=Guarantee(Gaussian(1.0), "replace"),
         details={POSTERIOR: document},
+        **bounds,
     )
     return model, lambda codes: basis.matrix(codes) @ root @ root.T @ basis.matrix(codes).T
 
@@ -44,7 +45,7 @@ def make_released(*, with_arm):
     return {"propensity": propensity, "outcome": outcome}, of_propensity, of_outcome
 
 
-def make_stage(*, names=("propensity", "outcome"), spread=None):
+def make_stage(*, names=("propensity", "outcome"), spread=None, score_law=None):
     nobody = np.zeros((0, 2), dtype=np.uint16)
     return StageData.of_arrays(
         codes=nobody,
@@ -55,12 +56,14 @@ def make_stage(*, names=("propensity", "outcome"), spread=None):
         n_features=2,
         first_stage=names,
         residual_spread=spread,
+        score_law=score_law,
     )
 
 
 @pytest.fixture
 def many_draws(monkeypatch):
     monkeypatch.setattr(first_stage, "N_DRAWS", 40_000)
+    monkeypatch.setattr(first_stage, "N_TRUTHS", 40_000)
     first_stage._normals.cache_clear()
     yield
     first_stage._normals.cache_clear()
@@ -121,3 +124,67 @@ def test_a_model_that_does_not_know_its_error_gives_none():
     document = {**released["outcome"].to_dict(), "details": {}}
     released["outcome"] = AdditiveFunction.from_dict(document)
     assert product_errors(make_stage(), ROWS, released) is None
+
+
+RELEASED = 0.5, 1.0  # propensity, and outcome in both arms
+
+
+def score_law(codes, propensity, control, treated):
+    """The doubly robust score of the released constants."""
+    e, m = RELEASED
+    return (treated - m) / e, -(control - m) / (1 - e), treated - control
+
+
+def make_truths(*, size=0.02, low=-np.inf, high=np.inf):
+    propensity, of_propensity = make_model(FEATURES, 1, size, RELEASED[0], low=0.0, high=1.0)
+    outcome, of_outcome = make_model((*FEATURES, ARM), 2, size, RELEASED[1], low=low, high=high)
+    return {"propensity": propensity, "outcome": outcome}, of_propensity, of_outcome
+
+
+def test_small_errors_of_both_arms_shift_the_mean_of_a_score_by_their_products(many_draws):
+    released, of_propensity, of_outcome = make_truths()
+    found = earlier_errors(make_stage(score_law=score_law), ROWS, released, clip=np.inf)
+    arms = [np.column_stack([ROWS, np.full(len(ROWS), code, dtype=np.uint16)]) for code in (1, 2)]
+    both = of_outcome(np.concatenate(arms))
+    weights = np.concatenate([np.eye(4) / (1 - RELEASED[0]), np.eye(4) / RELEASED[0]])
+    expected = of_propensity(ROWS) * (weights.T @ both @ weights)  # independent errors: E[a a'] E[h h']
+    assert found @ found.T / found.shape[1] == pytest.approx(expected, rel=0.05, abs=0.03 * expected.max())
+
+
+def test_no_truth_lies_beyond_what_can_be(many_draws):
+    seen = []
+
+    def watch(codes, propensity, control, treated):
+        seen.extend([propensity, control, treated])
+        return score_law(codes, propensity, control, treated)
+
+    released, _, _ = make_truths(size=1.0, low=0.5, high=1.2)
+    found = earlier_errors(make_stage(score_law=watch), ROWS, released, clip=np.inf)
+    assert (seen[0].min(), seen[0].max()) == (0.0, 1.0)
+    assert all((each.min(), each.max()) == (0.5, 1.2) for each in seen[1:])
+    e = RELEASED[0]
+    assert np.abs(found).max() <= 0.5 * (0.5 / e + 0.5 / (1 - e)) + 1e-12
+
+
+def test_a_clipped_score_is_moved_as_its_clipped_mean_is(many_draws):
+    truth = []
+
+    def watch(codes, *truths):
+        truth.extend(truths)
+        return score_law(codes, *truths)
+
+    released, _, _ = make_truths(size=0.2)
+    found = earlier_errors(make_stage(score_law=watch), ROWS, released, clip=0.7)
+    e, m = RELEASED
+    chance, control, treated = truth
+    middle = np.mean(chance * (treated - m) / e - (1 - chance) * (control - m) / (1 - e))
+    seen = chance * np.clip((treated - m) / e - middle, -0.7, 0.7) + middle
+    seen += (1 - chance) * np.clip(-(control - m) / (1 - e) - middle, -0.7, 0.7)
+    assert found == pytest.approx(seen - (treated - control), abs=1e-12)
+    unclipped = earlier_errors(make_stage(score_law=score_law), ROWS, released, clip=np.inf)
+    assert not np.allclose(found, unclipped)
+
+
+def test_a_score_with_a_known_propensity_is_not_shifted():
+    released, _, _ = make_truths()
+    assert earlier_errors(make_stage(score_law=score_law), ROWS, {"outcome": released["outcome"]}, clip=1.0) is None

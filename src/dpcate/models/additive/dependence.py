@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpcate.models.function import AdditiveFunction
     from dpcate.schema import Feature
 
-__all__ = ["CORRELATIONS", "correlations_of", "draw_codes", "known_correlations", "seen_correlations"]
+__all__ = ["CORRELATIONS", "correlations_of", "draw_codes", "known_correlations", "seen_correlations", "treat"]
 
 CORRELATIONS = "correlations"
 _LARGEST = 0.95
@@ -102,6 +102,21 @@ def draw_codes(
         keys = tuple(share.tobytes() for share in shares)
         return _public_codes(keys, None if mixing is None else mixing.tobytes(), n_rows)
     return _codes(shares, mixing, generator.standard_normal((n_rows, len(shares))))
+
+
+def treat(codes: NDArray[np.uint16], chances: NDArray[np.float64]) -> NDArray[np.uint16]:
+    """Return made-up codes whose last column, the treatment, follows these chances: who is treated differs from others.
+
+    Parameters
+    ----------
+    codes
+        Made-up rows; their last column is replaced.
+    chances
+        Released propensity of each row.
+    """
+    treated = codes.copy(order="F")
+    treated[:, -1] = 1 + (public_points(*codes.shape)[:, -1] < chances)
+    return treated
 
 
 @lru_cache(maxsize=_N_KEPT)

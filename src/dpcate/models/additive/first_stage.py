@@ -1,8 +1,9 @@
-"""What earlier stages' errors do to this one: their product shifts the right-hand side, by an amount with a known law.
+"""What earlier stages' errors do to this one: they shift the right-hand side, by an amount with a known law.
 
 In the R-learner and in the DR-learner the errors of propensity and outcome enter only as their product (Neyman
 orthogonality). Both errors have released posteriors; drawing from these tells how far z may be shifted, coordinate by
-coordinate. Everything here is post-processing.
+coordinate. Where the mean of a score is all that is wanted, the draws are of the truth itself: a probability lies
+between zero and one, an outcome within its bounds, and the score is clipped. Everything here is post-processing.
 """
 
 from __future__ import annotations
@@ -24,14 +25,64 @@ if TYPE_CHECKING:
     from dpcate.models.function import AdditiveFunction
     from dpcate.models.protocol import StageData
 
-__all__ = ["product_errors"]
+__all__ = ["earlier_errors", "product_errors"]
 
-N_DRAWS = 32
-"""Draws of the two errors."""
+N_DRAWS, N_TRUTHS = 32, 128
+"""Draws of the two errors; and of the truth, where one number's error is to be known."""
 
 _WIDER = 1.5
 """Both errors come from shrinking the same functions, so they agree in sign more often than independent draws do: the
 mean of their product over people is larger than theirs by about this."""
+
+
+def earlier_errors(
+    data: StageData, made_up: NDArray[np.uint16], released: Mapping[str, AdditiveFunction], *, clip: float
+) -> NDArray[np.float64] | None:
+    """Return draws of what the first stages' errors add to made-up rows' targets; None if they add nothing.
+
+    Parameters
+    ----------
+    data, made_up, released
+        See :func:`product_errors`.
+    clip
+        How far from their middle the stage's targets may be.
+    """
+    if data.score_law is None:
+        return product_errors(data, made_up, released)
+    known = _known(data, released)
+    if known is None:
+        return None
+    propensity, control, treated = _truths(data, made_up, released, known)
+    if_treated, if_not, wanted = data.score_law(made_up, propensity, control, treated)
+    middle = float((propensity * if_treated + (1 - propensity) * if_not).mean())
+    clipped = (np.clip(each - middle, -clip, clip) for each in (if_treated, if_not))
+    expected: NDArray[np.float64] = middle + propensity * next(clipped) + (1 - propensity) * next(clipped) - wanted
+    return expected
+
+
+def _truths(
+    data: StageData,
+    made_up: NDArray[np.uint16],
+    released: Mapping[str, AdditiveFunction],
+    known: tuple[Uncertainty, Uncertainty],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return draws of what propensity, control mean and treated mean may truly be at made-up rows."""
+    propensity, outcome = (released[name] for name in data.first_stage or ())
+    chance = propensity.score(made_up)[:, None] + known[0].basis.matrix(made_up) @ _draws(known[0], 0, N_TRUTHS)
+    means, errors = [], _draws(known[1], 1, N_TRUTHS)
+    for code in (1, 2):
+        codes = np.column_stack([made_up, np.full(len(made_up), code, dtype=np.uint16)])
+        mean = outcome.score(codes)[:, None] + known[1].basis.matrix(codes) @ errors
+        means.append(np.clip(mean, outcome.low, outcome.high))
+    return np.clip(chance, 0.0, 1.0), means[0], means[1]
+
+
+def _known(data: StageData, released: Mapping[str, AdditiveFunction]) -> tuple[Uncertainty, Uncertainty] | None:
+    """Return the errors of the first stage's two models; None if one was not estimated or does not know its own."""
+    if data.first_stage is None or any(name not in released for name in data.first_stage):
+        return None
+    first, second = (uncertainty_of(released[name]) for name in data.first_stage)
+    return None if first is None or second is None else (first, second)
 
 
 def product_errors(
@@ -48,19 +99,17 @@ def product_errors(
     released
         Earlier models.
     """
-    if data.first_stage is None or any(name not in released for name in data.first_stage):
+    known = _known(data, released)
+    if known is None:
         return None
-    first, second = (uncertainty_of(released[name]) for name in data.first_stage)
-    if first is None or second is None:
-        return None
+    first, second = known
     functions = _functions(first, made_up)
-    errors = functions @ _draws(first, 0)
+    errors = functions @ _draws(first, 0, N_DRAWS)
     if not _alike(first, second):
         functions = _functions(second, made_up)
-    product = errors * (functions @ _draws(second, 1))
-    factor = data.error_factor or data.residual_spread
-    if factor is not None:
-        product *= factor(made_up)[:, None]
+    product = errors * (functions @ _draws(second, 1, N_DRAWS))
+    if data.residual_spread is not None:
+        product *= data.residual_spread(made_up)[:, None]
     product += (_WIDER - 1.0) * product.mean(axis=0)
     return product
 
@@ -79,17 +128,17 @@ def _alike(one: Uncertainty, other: Uncertainty) -> bool:
     return same and all(a is b for a, b in zip(first.columns, second.columns, strict=True))
 
 
-def _draws(known: Uncertainty, stream: int) -> NDArray[np.float64]:
+def _draws(known: Uncertainty, stream: int, n_draws: int) -> NDArray[np.float64]:
     """Return draws of the error of a model's coefficients."""
     covariance = known.covariance
     jitter = 1e-12 * float(np.trace(covariance)) / len(covariance) + 1e-300
     root = np.linalg.cholesky(covariance + jitter * np.eye(len(covariance)))
-    draws: NDArray[np.float64] = root @ _normals(len(covariance), stream)
+    draws: NDArray[np.float64] = root @ _normals(len(covariance), stream, n_draws)
     return draws
 
 
 @lru_cache(maxsize=64)
-def _normals(size: int, stream: int) -> NDArray[np.float64]:
+def _normals(size: int, stream: int, n_draws: int) -> NDArray[np.float64]:
     """Return fixed, public normal numbers."""
-    normals: NDArray[np.float64] = public_generator().standard_normal((2, size, N_DRAWS))[stream]
+    normals: NDArray[np.float64] = public_generator().standard_normal((2, size, n_draws))[stream]
     return normals

@@ -19,8 +19,8 @@ from dpcate.errors import ParameterError
 from dpcate.mechanisms import HistogramRelease, MomentRelease
 from dpcate.models.additive.basis import make_basis
 from dpcate.models.additive.columns import known_shares, release_shares
-from dpcate.models.additive.dependence import draw_codes, known_correlations
-from dpcate.models.additive.first_stage import product_errors
+from dpcate.models.additive.dependence import draw_codes, known_correlations, treat
+from dpcate.models.additive.first_stage import earlier_errors
 from dpcate.models.additive.regression import MomentRegression
 from dpcate.models.additive.rounds import fit_rounds
 from dpcate.models.additive.target import TargetLaw, release_target_law, residual_law
@@ -102,6 +102,8 @@ class Additive:
             interactions=data.interactions,
         )
         made_up = draw_codes(basis.columns, correlations, N_MADE_UP)
+        if data.treatment_law is not None:
+            made_up = treat(made_up, data.treatment_law(made_up[:, : data.n_features]))
         if data.constant:
             basis = basis.keep(basis.orders < 0)
         stage = MomentRegression(
@@ -114,7 +116,7 @@ class Additive:
             independent=correlations is None and not data.weighted and not data.constant and data.residual_of is None,
         )
         guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
-        errors = partial(product_errors, data, made_up, released)
+        errors = partial(earlier_errors, data, made_up, released)
         return fit_rounds(stage, basis, noise, guarantee, shares=rounds, first_stage=errors)
 
     def _products(self, data: StageData, correlations: NDArray[np.float64] | None) -> NDArray[np.float64] | None:

@@ -51,7 +51,7 @@ def fit_rounds(
     guarantee: Guarantee,
     *,
     shares: Sequence[float],
-    first_stage: Callable[[], NDArray[np.float64] | None],
+    first_stage: Callable[..., NDArray[np.float64] | None],
 ) -> AdditiveFunction:
     """Return the released function after as many rounds as there are ``shares``, which sum to one.
 
@@ -64,7 +64,8 @@ def fit_rounds(
     shares
         Of the moments' budget, one per round.
     first_stage
-        Gives draws of what earlier stages' errors add to made-up rows' targets; worked out while noise is drawn.
+        Gives draws of what earlier stages' errors add to made-up rows' targets, given where these are clipped; worked
+        out while noise is drawn.
 
     Privacy
     -------
@@ -75,7 +76,7 @@ def fit_rounds(
     everything, kept = basis, now.worthwhile(basis)
     basis = everything.keep(kept)
     begun = now.begin(basis, noise)
-    prior, errors = now.prior(basis), first_stage()
+    prior, errors = now.prior(basis), first_stage(clip=now.clip)
     seen = now.observe(basis, prior.sizes, begun, errors=errors)
     noises = np.diag(seen.z_noise**2) + seen.shift
     near = _NEAR_ENOUGH if len(shares) > 1 else NEAR
