@@ -94,6 +94,9 @@ class Stage:
     interactions
         ``"bent"``: interactions of features matter so much that those that bend should be followed too, as far as the
         model can. ``"treated"``: the treatment interacts with features.
+    loose
+        Whether the function should be shrunk less than is best for itself, because a later stage multiplies its error
+        with another's: what shrinking takes from both is a bias there.
     kind
         ``"probability"`` asks for values in (0, 1).
     weight
@@ -123,6 +126,7 @@ class Stage:
     with_treatment: bool = False
     constant: bool = False
     interactions: Interactions = "plain"
+    loose: bool = False
     kind: TargetKind = "mean"
     weight: float = 1.0
     share: float = 1.0
@@ -189,6 +193,7 @@ class Stage:
             treatment_law=None if self.treatment_law is None else _of_codes(self.treatment_law, released),
             constant=self.constant,
             interactions=self.interactions,
+            loose=self.loose,
             slices=None if self.slices is None else self.slices(released),
         )
 

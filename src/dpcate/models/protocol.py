@@ -113,6 +113,8 @@ class StageData:
     interactions
         ``"bent"``: interactions of features may bend, and should be followed as far as the model can.
         ``"treated"``: the treatment interacts with features.
+    loose
+        Whether f should be shrunk less than is best for itself, because its error will be multiplied with another's.
     slices
         Groups of rows by a released function of their inputs, where the stage asks for something per group.
     """
@@ -136,6 +138,7 @@ class StageData:
     treatment_law: RowLaw | None = None
     constant: bool = False
     interactions: Interactions = "plain"
+    loose: bool = False
     slices: Slices | None = None
 
     @classmethod

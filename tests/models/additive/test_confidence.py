@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from dpcate.models.additive.confidence import LOOSENESS, PRODUCT_LOOSENESS, find_confidence
+from dpcate.models.additive.confidence import CENTRE, find_confidence
 from dpcate.models.additive.evidence import LARGEST_SCALE, Evidence
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.posterior import Posterior, Prior, solve
@@ -72,7 +72,7 @@ def loose_scales(problem, scales):
     for k, scale in enumerate(scales, start=1):
         root = np.diag(np.sqrt(SIZES[members(k)]))
         known = np.linalg.eigvalsh(root @ information(problem, scales, k) @ root).max()
-        wanted = (LOOSENESS if k <= N_COLUMNS else PRODUCT_LOOSENESS) / known
+        wanted = (CENTRE[0] if k <= N_COLUMNS else CENTRE[1]) / known
         found.append(max(scale, min(wanted, np.exp(LARGEST_SCALE))))
     return np.array(found)
 
@@ -92,7 +92,7 @@ def by_hand(problem, scales, expected):
 def test_centre_and_error_are_the_formulas(seed, signal, noise, uncertain):
     problem = make(seed, signal=signal, noise=noise, uncertain=uncertain)
     posterior = solved(problem)
-    found, scales = find_confidence(posterior, N_COLUMNS), np.exp(posterior.log_scales)
+    found, scales = find_confidence(posterior, N_COLUMNS, CENTRE), np.exp(posterior.log_scales)
     expected = np.maximum(posterior.doubt().expected, scales)
     centre, covariance = by_hand(problem, scales, expected)
     assert posterior.mean + found.shift == pytest.approx(centre, rel=1e-7, abs=1e-10)
@@ -103,14 +103,14 @@ def test_centre_and_error_are_the_formulas(seed, signal, noise, uncertain):
 def test_no_scale_is_expected_to_be_smaller_than_the_most_likely_one():
     posterior = solved(make(0, signal=9.0, noise=5.0))
     assert (posterior.doubt().expected < np.exp(posterior.log_scales)).any(), "the grid ends where the scale does"
-    assert (find_confidence(posterior, N_COLUMNS).log_scales >= posterior.log_scales).all()
+    assert (find_confidence(posterior, N_COLUMNS, CENTRE).log_scales >= posterior.log_scales).all()
 
 
 def test_the_same_release_has_the_same_centre_and_nothing_is_changed_by_asking():
     posterior = solved(make(4))
     parts = posterior.mean, posterior.covariance, posterior.log_scales, posterior.evidence.z
     before = [part.copy() for part in parts]
-    one, other, again = (find_confidence(each, N_COLUMNS) for each in (solved(make(4)), posterior, posterior))
+    one, other, again = (find_confidence(each, N_COLUMNS, CENTRE) for each in (solved(make(4)), posterior, posterior))
     for name in ("shift", "covariance", "log_scales"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
         np.testing.assert_array_equal(getattr(again, name), getattr(other, name))
@@ -121,7 +121,7 @@ def test_the_same_release_has_the_same_centre_and_nothing_is_changed_by_asking()
 def kept_of(problem, log_scales):
     """M G, which takes coefficients to what the centre expects of them; the released estimate is zero here."""
     asked = [at_scales((unit, *problem[1:]), log_scales) for unit in np.eye(N_TERMS)]
-    gain = np.array([find_confidence(each, N_COLUMNS).shift for each in asked]).T
+    gain = np.array([find_confidence(each, N_COLUMNS, CENTRE).shift for each in asked]).T
     return gain @ problem[2].matrix
 
 
@@ -130,7 +130,7 @@ def kept_of(problem, log_scales):
 def test_the_best_known_direction_keeps_most_of_itself(log_scales, noise):
     problem = make(5, noise=noise, correlated=False)
     kept = np.diagonal(kept_of(problem, log_scales))
-    for k, looseness in ((1, LOOSENESS), (2, LOOSENESS), (3, PRODUCT_LOOSENESS)):
+    for k, looseness in ((1, CENTRE[0]), (2, CENTRE[0]), (3, CENTRE[1])):
         best = kept[members(k)].max()
         assert best >= looseness / (looseness + 1) - 1e-9
         if log_scales[k - 1] == -12.0:
@@ -142,7 +142,7 @@ def best_direction(problem, log_scales, k):
     return root @ np.linalg.eigh(root @ information(problem, np.exp(log_scales), k) @ root)[1][:, -1]
 
 
-@pytest.mark.parametrize(("k", "parts"), [(1, LOOSENESS), (2, LOOSENESS), (3, PRODUCT_LOOSENESS)])
+@pytest.mark.parametrize(("k", "parts"), [(1, CENTRE[0]), (2, CENTRE[0]), (3, CENTRE[1])])
 def test_with_dependent_columns_it_does_so_while_the_other_groups_keep_their_scales(k, parts):
     problem, log_scales = make(5), np.full(3, 3.0)  # so large that they are loose already
     log_scales[k - 1] = -12.0
@@ -157,7 +157,7 @@ def test_with_dependent_columns_that_are_all_made_loose_it_keeps_less(seed):
     for k in (1, 2):
         direction = best_direction(problem, log_scales, k)
         part = direction @ kept[np.ix_(members(k), members(k))] @ direction / (direction @ direction)
-        assert 0.7 < part < LOOSENESS / (LOOSENESS + 1)
+        assert 0.7 < part < CENTRE[0] / (CENTRE[0] + 1)
 
 
 def test_no_scale_is_larger_than_the_largest_that_is_considered():
@@ -170,9 +170,9 @@ def test_no_scale_is_larger_than_the_largest_that_is_considered():
 
 def test_where_the_signal_dominates_the_centre_is_the_estimate():
     posterior = solved(make(0, signal=1.0, noise=1.0))
-    found = find_confidence(posterior, N_COLUMNS)
+    found = find_confidence(posterior, N_COLUMNS, CENTRE)
     assert np.abs(found.shift / np.sqrt(np.diagonal(found.covariance))).max() < 0.05
-    loose = find_confidence(at_scales(make(0), [3.0] * 3, estimate=centre_at(make(0), 3.0)), N_COLUMNS)
+    loose = find_confidence(at_scales(make(0), [3.0] * 3, estimate=centre_at(make(0), 3.0)), N_COLUMNS, CENTRE)
     assert loose.shift == pytest.approx(np.zeros(N_TERMS), abs=1e-12)
 
 
@@ -184,7 +184,7 @@ def centre_at(problem, log_scale):
 
 def test_where_noise_hides_everything_the_centre_is_not_the_estimate():
     posterior = solved(make(1, signal=0.0))
-    found = find_confidence(posterior, N_COLUMNS)
+    found = find_confidence(posterior, N_COLUMNS, CENTRE)
     assert np.abs(posterior.mean[1:]).max() < 0.02
     assert np.abs(found.shift / np.sqrt(np.diagonal(found.covariance))).max() > 0.5
 
@@ -207,7 +207,7 @@ def coverage(times):
     for _ in range(N_DRAWS):
         z = G @ theta + factor @ generator.normal(size=n_terms)
         posterior = solve(z, privacy, gram, sampling=SAMPLING, prior=prior)
-        found = find_confidence(posterior, 4)
+        found = find_confidence(posterior, 4, CENTRE)
         for name, middle, error in (
             ("centre", posterior.mean + found.shift, found.covariance),
             ("estimate", posterior.mean, posterior.covariance),

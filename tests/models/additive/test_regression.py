@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from statistics import NormalDist
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,12 +11,12 @@ from scipy.special import ndtr, ndtri
 
 from dpcate.accounting import Gaussian, Guarantee
 from dpcate.mechanisms import SeededNoise
-from dpcate.models import Additive, AdditiveFunction, Budget, StageData, uncertainty_of
+from dpcate.models import Additive, AdditiveFunction, Budget, HeldStage, StageData, StageRows, uncertainty_of
 from dpcate.models.additive.basis import make_basis
 from dpcate.models.additive.dependence import draw_codes, seen_correlations
 from dpcate.models.additive.equations import TARGET_WEIGHT, Layout, released_entries
 from dpcate.models.additive.learner import N_MADE_UP
-from dpcate.models.additive.regression import DEPENDENT, SMALLEST_WEIGHT, MomentRegression
+from dpcate.models.additive.regression import DEPENDENT, MOST_LEFT, SMALLEST_WEIGHT, MomentRegression
 from dpcate.models.additive.target import RESIDUAL, TargetLaw, clip_of_mean
 from dpcate.schema import Category, Number
 from dpcate.tables import GRID
@@ -135,6 +136,38 @@ def test_a_mean_is_clipped_no_nearer_than_noise_against_loss_says_and_divided_by
     assert clip_of_mean(constant.target, noise=noise, farthest=80.0) <= constant.clip <= 80.0
     assert constant.attenuation == constant.target.inside(constant.clip)
     assert varying.attenuation == varying.target.attenuation(varying.clip)
+
+
+LOPSIDED = -1.8 - 3.0 * np.log1p(-(np.arange(8000) + 0.5) / 8000)
+"""Scores with mean 1.2, standard deviation 3 and a long tail to one side."""
+
+
+def test_a_mean_recovers_from_a_law_that_was_far_too_narrow():
+    """The first round clips where the narrow law says and sees by the mean square that it was wrong."""
+    narrow = RESIDUALS.scaled(2.0)
+    assert narrow.scale < 0.35 * LOPSIDED.std()
+    earlier = {"outcome": replace(EARLIER["outcome"], details={RESIDUAL: narrow.to_dict()})}
+    data = replace(mean_stage(400, residual_spread=None), n_rows=len(LOPSIDED))
+    data = replace(data, source=HeldStage(StageRows(np.ones((8000, 1), dtype=np.uint16), LOPSIDED, None)))
+    budget = Budget(mu=0.7, epsilon=1.0, delta=1e-5, neighbours="replace")
+    twice, once = (
+        Additive(rounds=rounds).fit(data, budget=budget, noise=NoNoise(), released=earlier)
+        for rounds in ((0.5, 0.5), (1.0,))
+    )
+    assert once.intercept < 1.0, "it clipped too near, or this test shows nothing"
+    assert abs(twice.intercept - 1.2) < 0.35 * abs(once.intercept - 1.2)
+
+
+def test_only_a_mean_s_law_may_widen():
+    constant, varying = make_regression(1.0), make_regression(1.0, constant=False)
+    for stage, most in ((constant, math.sqrt(MOST_LEFT)), (varying, 1.0)):
+        total = stage.target.clipped_variance(stage.clip)
+        seen = SimpleNamespace(mean_square=100 * total, mean_square_noise=0.0, attenuation=1.0, n_weighted=1.0)
+        seen.z, seen.gram = np.zeros(1), SimpleNamespace(matrix=np.ones((1, 1)))
+        assert stage.residual(seen, np.zeros(1)).scale == pytest.approx(most * stage.target.scale)
+        seen.mean_square_noise = 1e6 * total
+        guess = 1.0 if stage is constant else math.sqrt(0.6)
+        assert stage.residual(seen, np.zeros(1)).scale == pytest.approx(guess * stage.target.scale, rel=1e-3)
 
 
 @pytest.mark.parametrize("kind", ["mean", "probability"])

@@ -6,7 +6,7 @@ import pytest
 
 from dpcate.mechanisms import SeededNoise
 from dpcate.models import Budget, StageData
-from dpcate.models.additive.target import LOST, N_CELLS, TargetLaw, clip_at, clip_of_mean, release_target_law
+from dpcate.models.additive.target import LONGER, LOST, N_CELLS, TargetLaw, clip_at, clip_of_mean, release_target_law
 from dpcate.schema import Number
 
 GRID = np.linspace(-8, 8, 4001)
@@ -76,13 +76,18 @@ def test_the_share_inside_grows_with_the_bound_up_to_all_who_are_not_beyond_it(n
     assert shares[0] < 0.1
 
 
+def test_what_a_bound_takes_away():
+    law = TargetLaw(0.0, np.array([-3.0, -1.0, 1.0, 3.0]), np.array([0.1, 0.4, 0.4, 0.1]))
+    assert [law.lost(reach) for reach in (0.0, 2.0, 3.0)] == pytest.approx([1.4, 0.2, 0.0])
+
+
 def mean_clip(noise, law=LONG, farthest=8.0):
     return clip_of_mean(law, noise=noise, farthest=farthest)
 
 
 def cost(law, noise, bound):
-    """Noise and loss together, by the definition."""
-    lost = sum(p * max(abs(u) - bound, 0.0) for u, p in zip(law.deviations, law.shares, strict=True))
+    """Noise and loss together, by the definition: tails are taken to be longer than the law says."""
+    lost = sum(p * max(LONGER * abs(u) - bound, 0.0) for u, p in zip(law.deviations, law.shares, strict=True))
     return (noise * bound) ** 2 + (LOST * lost) ** 2
 
 

@@ -19,12 +19,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcate.models.additive.posterior import Posterior
+    from dpcate.models.protocol import TargetKind
 
-__all__ = ["Confidence", "find_confidence"]
+__all__ = ["CENTRE", "LOOSE", "Confidence", "find_confidence"]
 
-LOOSENESS, PRODUCT_LOOSENESS = 6.0, 3.0
-"""The best known direction of a column, and of the products, keeps this many of this many plus one parts of itself.
-Chosen on the data of `benchmarks/tuning_data.py`: with less, intervals miss small effects; with more, they widen."""
+CENTRE = 6.0, 3.0
+"""Where an interval is centred, the best known direction of a column, and of the products, keeps this many of this many
+plus one parts of itself. Chosen on the data of `benchmarks/tuning_data.py`: with less, intervals miss small effects;
+with more, they widen."""
+
+LOOSE: dict[TargetKind, tuple[float, float]] = {"probability": (1.0, 1.0), "mean": (3.0, 2.0)}
+"""The same for a propensity and an outcome whose errors are multiplied. What shrinking takes from both is a bias, what
+noise adds is none; so they are shrunk less than would be best for themselves. Chosen on the same data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ class Confidence:
     log_scales: NDArray[np.float64]
 
 
-def find_confidence(posterior: Posterior, n_columns: int) -> Confidence:
+def find_confidence(posterior: Posterior, n_columns: int, kept: tuple[float, float]) -> Confidence:
     """Return the less shrunken estimate from what the posterior saw, with its error.
 
     Parameters
@@ -55,6 +61,8 @@ def find_confidence(posterior: Posterior, n_columns: int) -> Confidence:
         The released estimate, and what it was made from.
     n_columns
         How many groups of coefficients belong to one column each; the products come after them.
+    kept
+        How many parts, of that many and one more, the best known direction of a column keeps, and that of the products.
 
     Notes
     -----
@@ -63,8 +71,8 @@ def find_confidence(posterior: Posterior, n_columns: int) -> Confidence:
     """
     evidence, doubt = posterior.evidence, posterior.doubt()
     expected = np.maximum(np.log(doubt.expected), posterior.log_scales)
-    looseness = np.full(len(expected), LOOSENESS)
-    looseness[n_columns:] = PRODUCT_LOOSENESS
+    looseness = np.full(len(expected), kept[0])
+    looseness[n_columns:] = kept[1]
     least = np.log(looseness) - np.log(np.maximum(doubt.known, 1e-300))
     loose, inverse, _ = evidence.law(np.maximum(posterior.log_scales, np.minimum(least, LARGEST_SCALE)))
     G, variances = evidence.gram.matrix, evidence.prior.variances(expected)

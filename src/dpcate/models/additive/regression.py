@@ -41,6 +41,9 @@ _PER_ROW = (1 + TARGET_WEIGHT**2) / TARGET_WEIGHT
 DEPENDENT = 0.1
 """Columns whose correlations are all smaller than this may as well be independent."""
 
+MOST_LEFT = 10.0
+"""A mean's target may have at most this many times the variance that was expected."""
+
 TREATMENT_SIGNAL = 2.0
 """Prior variance of a treatment's term, in variances of the target: hardly any shrinkage."""
 
@@ -245,12 +248,16 @@ class MomentRegression:
         return self.sampling * (trust * seen_share + 1.0 - trust)
 
     def residual(self, seen: Observation, mean: NDArray[np.float64]) -> TargetLaw:
-        """Return the law of what is left: total minus explained, trusted as far as its noise allows."""
+        """Return the law of what is left: total minus explained, trusted as far as its noise allows.
+
+        A regression leaves less than there was. A mean explains nothing; its target's law was a guess and may widen.
+        """
+        most, unseen = (MOST_LEFT, 1.0) if self.data.constant else (1.0, 0.6)
         total = self.target.clipped_variance(self.clip)
         explained = (2 * seen.attenuation * mean @ seen.z - mean @ seen.gram.matrix @ mean) / seen.n_weighted
-        left = float(np.clip((seen.mean_square - explained) / total, 0.1, 1.0))
+        left = float(np.clip((seen.mean_square - explained) / total, 0.1, most))
         trust = 1.0 / (1.0 + (seen.mean_square_noise / total / 0.25) ** 2)
-        return self.target.scaled(math.sqrt(trust * left + (1 - trust) * 0.6))
+        return self.target.scaled(math.sqrt(trust * left + (1 - trust) * unseen))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcate.models.additive.assembly import assemble
-from dpcate.models.additive.confidence import Confidence, find_confidence
+from dpcate.models.additive.confidence import CENTRE, LOOSE, Confidence, find_confidence
 from dpcate.models.additive.dependence import CORRELATIONS, correlations_of
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.posterior import NEAR, solve
@@ -42,6 +42,10 @@ _NEAR_ENOUGH = 1e-2
 
 _DISAGREEMENT = 0.03
 """Part of the sampling noise that rounds do not share, as they shorten rows differently: a floor at huge budgets."""
+
+
+_ONE_SIDED = 0.5
+"""How much of what clipping takes away on both sides counts as an error of a mean (chosen on the tuning data)."""
 
 
 def fit_rounds(
@@ -82,24 +86,22 @@ def fit_rounds(
     near = _NEAR_ENOUGH if len(shares) > 1 else NEAR
     posterior = solve(seen.z, noises, seen.gram, sampling=now.sampling, prior=prior, near=near)
     law = now.residual(seen, posterior.mean)
-    rounds = [_Round(seen, np.zeros(basis.n_terms))]
+    rounds = [_Round(seen, np.zeros(basis.n_terms), now.clip)]
     for share in shares[1:]:
         begun = replace(stage, mu=stage.mu * math.sqrt(share)).begin(basis, noise, target_only=True)
         start = assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details={})
         now = _on_residuals(stage, start, law, math.sqrt(share))
         seen = now.observe(basis, np.diagonal(posterior.covariance), begun, errors=errors, before=rounds[0].seen)
         law = now.residual(seen, np.zeros(basis.n_terms))
-        rounds.append(_Round(seen, posterior.mean))
-        posterior = _combined(rounds, posterior, now.sampling_after(seen), prior)
-    details: dict[str, Any] = {
-        RESIDUAL: law.to_dict(),
-        "n_terms": basis.n_terms,
-        POSTERIOR: _document(now, everything, kept, posterior),
-    }
+        rounds.append(_Round(seen, posterior.mean, now.clip))
+        lost = law.lost if stage.data.constant else None
+        posterior = _combined(rounds, posterior, now.sampling_after(seen), prior, lost=lost)
+    coefficients, document = _document(now, everything, kept, posterior)
+    details: dict[str, Any] = {RESIDUAL: law.to_dict(), "n_terms": basis.n_terms, POSTERIOR: document}
     if not stage.data.weighted and not stage.data.constant:
         details[CORRELATIONS] = correlations_of(stage.data.columns, basis, rounds[0].seen.gram.matrix)
-    function = assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details=details)
-    return function if stage.data.interactions == "plain" else _centred(function, posterior.mean, rounds[0].seen)
+    function = assemble(stage.data, basis, coefficients, centre=centre, guarantee=guarantee, details=details)
+    return function if stage.data.interactions == "plain" else _centred(function, coefficients, rounds[0].seen)
 
 
 def _centred(function: AdditiveFunction, coefficients: NDArray[np.float64], seen: Observation) -> AdditiveFunction:
@@ -116,18 +118,25 @@ def _centred(function: AdditiveFunction, coefficients: NDArray[np.float64], seen
 
 def _document(
     stage: MomentRegression, everything: Basis, kept: NDArray[np.bool_], posterior: Posterior
-) -> dict[str, Any]:
-    """Return what is known of the error of the released function."""
+) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    """Return the coefficients to be released, and what is known of their error."""
+    coefficients = posterior.mean
     if stage.data.constant:
-        return constant_document(float(posterior.covariance[0, 0]))
-    if stage.data.first_stage is None:
+        return coefficients, constant_document(float(posterior.covariance[0, 0]))
+    if stage.data.loose:
+        found = find_confidence(posterior, len(everything.columns), LOOSE[stage.data.kind])
+        coefficients = posterior.mean + found.shift
+        found = replace(found, shift=np.zeros_like(found.shift))
+    elif stage.data.first_stage is None:
         doubt = posterior.doubt()
         found = Confidence(np.zeros(int(kept.sum())), posterior.covariance + doubt.covariance, np.log(doubt.expected))
     else:
-        found = find_confidence(posterior, len(everything.columns))
+        found = find_confidence(posterior, len(everything.columns), CENTRE)
     left_out = stage.prior(everything).variances(_all_scales(everything, found.log_scales))
     n_features, interactions = stage.data.n_features, stage.data.interactions
-    return posterior_document(everything, kept, found, left_out, n_features=n_features, interactions=interactions)
+    return coefficients, posterior_document(
+        everything, kept, found, left_out, n_features=n_features, interactions=interactions
+    )
 
 
 def _all_scales(everything: Basis, log_scales: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -139,10 +148,11 @@ def _all_scales(everything: Basis, log_scales: NDArray[np.float64]) -> NDArray[n
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """What a round saw, and the coefficients whose function had been subtracted from the targets."""
+    """What a round saw, the coefficients whose function had been subtracted from the targets, and where it clipped."""
 
     seen: Observation
     start: NDArray[np.float64]
+    clip: float
 
 
 def _on_residuals(stage: MomentRegression, start: AdditiveFunction, law: TargetLaw, share: float) -> MomentRegression:
@@ -157,11 +167,28 @@ def _on_residuals(stage: MomentRegression, start: AdditiveFunction, law: TargetL
     return replace(stage, data=data, law=law, mu=stage.mu * share)
 
 
-def _combined(rounds: Sequence[_Round], posterior: Posterior, sampling: float, prior: Prior) -> Posterior:
+def _combined(
+    rounds: Sequence[_Round],
+    posterior: Posterior,
+    sampling: float,
+    prior: Prior,
+    *,
+    lost: Callable[[float], float] | None = None,
+) -> Posterior:
     """Return the posterior from all rounds.
 
     Each round sees G (theta - start) up to its own privacy noise and the error of its G times what was left to explain;
     sampling noise is the same in all of them and enters once, afterwards.
+
+    Parameters
+    ----------
+    rounds, posterior
+        What was seen, and the posterior before the last round.
+    sampling, prior
+        See :func:`~dpcate.models.additive.posterior.solve`.
+    lost
+        For a mean: what a bound takes from a target on average, as far as is known now. A round that clipped too near,
+        when less was known, counts for less.
     """
     doubt = np.diagonal(posterior.covariance)
     level = rounds[0].seen.gram.matrix
@@ -170,6 +197,8 @@ def _combined(rounds: Sequence[_Round], posterior: Posterior, sampling: float, p
         gram = one.seen.gram
         noise = one.seen.z_noise**2 + gram.variance @ ((posterior.mean - one.start) ** 2 + doubt)
         noise += _DISAGREEMENT**2 * sampling * np.diagonal(gram.matrix)
+        if lost is not None:
+            noise += (_ONE_SIDED * one.seen.n_weighted * lost(one.clip) / one.seen.attenuation) ** 2
         scaled = gram.matrix / noise
         precision += scaled @ gram.matrix
         weighted += scaled @ (one.seen.z + gram.matrix @ one.start)

@@ -39,9 +39,9 @@ N_QUANTILES, SMALLEST_CHANCE = 16, 1e-4
 LARGEST_UNFAIRNESS, _STEP = 0.03, 1.1
 """Shifts may be misread by this many standard deviations; the bound moves out by this factor at a time."""
 
-LOST = 2.0
-"""What clipping takes from a mean's target counts this many times against noise: most of it may lie on one side, and
-tails are longer than the law that was released of the residual says (chosen on `benchmarks/tuning_data.py`)."""
+LOST, LONGER = 0.5, 1.3
+"""What clipping takes from both sides of a mean's target counts this many times against noise: more of it may lie on
+one side. Tails are taken to be longer by this than the released law says. Chosen on `benchmarks/tuning_data.py`."""
 
 N_CELLS, POINTS_PER_CELL = 32, 4
 
@@ -78,6 +78,10 @@ class TargetLaw:
     def inside(self, reach: float) -> float:
         """Return the share that clipping at ``reach`` leaves alone: by which factor it shrinks a shift of everybody."""
         return float(self.shares @ (np.abs(self.deviations) <= reach))
+
+    def lost(self, reach: float) -> float:
+        """Return what clipping at ``reach`` takes away on average, in absolute terms."""
+        return float(self.shares @ np.maximum(np.abs(self.deviations) - reach, 0.0))
 
     def clipped_variance(self, reach: float) -> float:
         """Return E[clip(u)^2]."""
@@ -221,5 +225,6 @@ def clip_of_mean(law: TargetLaw, *, noise: float, farthest: float) -> float:
     """
     nearest = min(law.scale, farthest)
     bounds = np.geomspace(nearest, farthest, max(2, math.ceil(math.log(farthest / nearest) / math.log(_STEP))))
-    lost = np.array([float(law.shares @ np.maximum(np.abs(law.deviations) - bound, 0.0)) for bound in bounds])
+    longer = law.scaled(LONGER)
+    lost = np.array([longer.lost(bound) for bound in bounds])
     return float(bounds[np.argmin((noise * bounds) ** 2 + (LOST * lost) ** 2)])
