@@ -9,6 +9,7 @@ import argparse
 
 from benchmarks import (
     accuracy,
+    average_tuning,
     average_width,
     coverage,
     ebm_vs_interpret,
@@ -33,6 +34,7 @@ QUESTIONS = {
     "scale": scale.run,
     "coverage": coverage.run,
     "average_width": average_width.run,
+    "average_tuning": average_tuning.run,
 }
 
 

@@ -7,6 +7,8 @@ the shipped choice. Above one: the shipped choice is better.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -19,7 +21,7 @@ from dpcate import RLearner
 from dpcate.models import Additive
 from dpcate.models.additive import basis
 
-__all__ = ["run"]
+__all__ = ["Variant", "constants_of", "run", "weights"]
 
 SIZES, EPSILONS, TEST_ROWS = (500, 2_000, 8_000), (1.0, 4.0, 16.0), 5_000
 _ADDITIVE = "dpcate.models.additive."
@@ -94,12 +96,19 @@ def study(variant: Variant, runs: int) -> np.ndarray:
 
 def cell_error(case: str, n: int, epsilon: float, runs: int, variant: Variant) -> float:
     """Return the mean error over runs with the variant's constants in force."""
+    with constants_of(variant):
+        return float(np.mean([one_error(case, n, epsilon, seed, variant) for seed in range(runs)]))
+
+
+@contextmanager
+def constants_of(variant: Variant) -> Iterator[None]:
+    """Put the variant's constants in force, here and now."""
     old = {key: getattr(sys.modules[_ADDITIVE + key[0]], key[1]) for key in variant.constants}
     basis._basis_of.cache_clear()  # bases of another variant's constants
     try:
         for (module, name), value in variant.constants.items():
             setattr(sys.modules[_ADDITIVE + module], name, value)
-        return float(np.mean([one_error(case, n, epsilon, seed, variant) for seed in range(runs)]))
+        yield
     finally:
         for (module, name), value in old.items():
             setattr(sys.modules[_ADDITIVE + module], name, value)

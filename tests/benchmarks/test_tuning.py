@@ -3,9 +3,11 @@
 import importlib
 
 import pytest
-from benchmarks.tuning import VARIANTS
 
-CONSTANTS = {constant for variant in VARIANTS.values() for constant in variant.constants}
+from benchmarks import average_tuning, tuning
+
+STUDIES = (*tuning.VARIANTS.values(), *average_tuning.VARIANTS.values())
+CONSTANTS = {constant for variant in STUDIES for constant in variant.constants}
 
 
 @pytest.mark.parametrize(("module", "name"), sorted(CONSTANTS))
