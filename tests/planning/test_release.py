@@ -40,6 +40,15 @@ def test_uniform_features_fill_their_bounds():
     assert np.quantile(ages, [0.25, 0.75]) == pytest.approx([38, 78], abs=2)
 
 
+@pytest.mark.parametrize("correlation", [0.0, 0.6])
+def test_features_hang_together_as_strongly_as_assumed(correlation):
+    schema = Schema(SCHEMA.outcome, SCHEMA.treatment, [Number(name, 0, 1) for name in "abcd"])
+    X = World(schema, Assumptions.of(schema, correlation=correlation), public_generator()).draw(20_000).X
+    found = np.corrcoef(X.T.astype(float))[np.triu_indices(4, 1)]
+    assert np.abs(found) == pytest.approx(correlation, abs=0.03)
+    assert X.astype(float).std(axis=0) == pytest.approx(1 / 8, rel=0.05)
+
+
 def test_a_known_propensity_is_taken_and_an_unknown_one_follows_the_features():
     trial = Schema(SCHEMA.outcome, SCHEMA.treatment, SCHEMA.features, propensity=0.2)
     treated = World(trial, Assumptions.of(trial), public_generator()).draw(20_000).T == "drug"
@@ -98,6 +107,8 @@ def test_wrong_questions_are_refused_before_anything_is_simulated(wrong, monkeyp
         {"features": "odd"},
         {"together": 1.5},
         {"confounding": 2.0},
+        {"correlation": -0.1},
+        {"correlation": 1.1},
         {"effect_features": 0},
         {"average_effect": np.nan},
     ],

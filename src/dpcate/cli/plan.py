@@ -25,6 +25,7 @@ __all__ = ["plan"]
 @click.option("--effect-sd", type=float, help="How much effects differ. [default: 5 % of the range]")
 @click.option("--noise-sd", type=float, help="Spread that no feature explains. [default: 14 %]")
 @click.option("--baseline-sd", type=float, help="Spread that features explain. [default: 14 %]")
+@click.option("--correlation", default=0.0, show_default=True, help="How strongly features hang together, 0 to 1.")
 @click.option(
     "--learner",
     type=click.Choice(["r", "average"]),
@@ -41,6 +42,7 @@ def plan(  # noqa: PLR0917 - one parameter per option
     effect_sd: float | None,
     noise_sd: float | None,
     baseline_sd: float | None,
+    correlation: float,
     learner: str,
     runs: int,
 ) -> None:
@@ -51,7 +53,9 @@ def plan(  # noqa: PLR0917 - one parameter per option
     """
     facts = Schema.load(schema)
     budgets = _numbers(epsilon)
-    assumed = Assumptions.of(facts, effect_sd=effect_sd, noise_sd=noise_sd, baseline_sd=baseline_sd)
+    assumed = Assumptions.of(
+        facts, effect_sd=effect_sd, noise_sd=noise_sd, baseline_sd=baseline_sd, correlation=correlation
+    )
     with step("Simulating"):
         planned = plan_release(facts, n_rows, budgets, delta=delta, learner=learner, runs=runs, assumed=assumed)
     for line in (*_assumptions(planned), "", *_table(planned), "", *_advice(planned)):
@@ -72,6 +76,7 @@ def _assumptions(planned: Planned) -> list[str]:
         f"  effects differ by a standard deviation of {assumed.effect_sd:.3g}, around {assumed.average_effect:.3g}",
         f"  the features explain a standard deviation of {assumed.baseline_sd:.3g} of the outcome; noise has "
         f"{assumed.noise_sd:.3g}",
+        f"  features hang together with correlations of {assumed.correlation:.3g}",
     ]
 
 

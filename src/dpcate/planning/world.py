@@ -69,6 +69,8 @@ class Assumptions:
         schema knows overrules them.
     roughness
         As ``together``, for baseline and propensity.
+    correlation
+        How strongly features hang together: the absolute correlation of any two, with random signs.
     features
         ``"bell"``: numbers are bell-shaped and reach their bounds at four standard deviations. ``"uniform"``.
     """
@@ -82,6 +84,7 @@ class Assumptions:
     propensity_sd: float
     confounding: float
     roughness: float
+    correlation: float
     features: str
 
     @classmethod
@@ -98,6 +101,7 @@ class Assumptions:
         propensity_sd: float = _PROPENSITY_SD,
         confounding: float = _CONFOUNDED,
         roughness: float = _TOGETHER,
+        correlation: float = 0.0,
         features: str = "bell",
     ) -> Assumptions:
         """Return what is given, and shares of the outcome's range for the rest."""
@@ -111,7 +115,7 @@ class Assumptions:
             raise ParameterError(f"`features` must be one of {FEATURES}; got {features!r}.")
         if isinstance(effect_features, bool) or not isinstance(effect_features, int) or effect_features < 1:
             raise ParameterError(f"`effect_features` must be a whole number, one or more; got {effect_features!r}.")
-        for name, share in (("together", together), ("roughness", roughness)):
+        for name, share in (("together", together), ("roughness", roughness), ("correlation", correlation)):
             if not _number(name, share) <= 1.0:
                 raise ParameterError(f"`{name}` must lie in [0, 1]; got {share!r}.")
         if not -1.0 <= _number("confounding", confounding, least=-1.0) <= 1.0:
@@ -126,6 +130,7 @@ class Assumptions:
             propensity_sd=_number("propensity_sd", propensity_sd),
             confounding=float(confounding),
             roughness=float(roughness),
+            correlation=float(correlation),
             features=features,
         )
 
@@ -153,6 +158,7 @@ class World:
 
     def __init__(self, schema: Schema, assumed: Assumptions, generator: np.random.Generator) -> None:
         self.schema, self.assumed, self.generator = schema, assumed, generator
+        self.signs = generator.choice((-1.0, 1.0), len(schema.features))
         scores = self._scores(_MANY)[0]
         self.baseline, self.propensity = (_Surface.drawn(scores, generator, _FEW, assumed.roughness) for _ in range(2))
         self.effect = _Surface.drawn(scores, generator, assumed.effect_features, assumed.together)
@@ -178,6 +184,9 @@ class World:
     def _scores(self, n_rows: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return each feature twice: on a common scale, and as the schema's values."""
         normals = self.generator.standard_normal((n_rows, len(self.schema.features)))
+        common = self.generator.standard_normal(n_rows)[:, None] * self.signs
+        normals *= math.sqrt(1 - self.assumed.correlation)
+        normals += math.sqrt(self.assumed.correlation) * common
         X = np.empty(normals.shape, dtype=object)
         scores = np.empty_like(normals)
         for j, feature in enumerate(self.schema.features):
