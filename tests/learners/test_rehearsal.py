@@ -102,6 +102,12 @@ def test_stages_of_ones_own_are_rehearsed_every_time(schema, monkeypatch):
 BAD_SCORE_LAWS = {
     "two of three": lambda rows, released, propensity, control, treated: (treated, control),
     "no column per guess": lambda rows, released, *truth: tuple(each[:, 0] for each in truth),
+    "fails": lambda rows, released, *truth: 1 / 0,
+    "writes": lambda rows, released, *truth: tuple(np.multiply(each, 2, out=each) for each in truth),
+    "divides by a propensity of zero": lambda rows, released, propensity, *means: (
+        propensity,
+        *(m / propensity for m in means),
+    ),
     "not a number": lambda rows, released, *truth: tuple(each * np.nan for each in truth),
 }
 

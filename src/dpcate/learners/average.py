@@ -102,6 +102,7 @@ class AverageEffect(AdjustedLearner):
                 bounds=score.bounds,
                 residual_of="outcome",
                 residual_spread=score.spread,
+                middle=score.middle,
                 first_stage=("propensity", "outcome"),
                 score_law=score.law,
                 intercept_signal=0.5,
@@ -169,6 +170,10 @@ class TreatedScore(Score):
         """Return Var(score | X) over the outcome's residual variance: e + e^2 / (1 - e)."""
         e = self.propensity.of(rows, released)
         return np.maximum(e / (1 - e), 4.0 * e * e)  # the weighted law wants at least what two even arms give
+
+    def middle(self, rows: Rows, released: Released) -> NDArray[np.float64]:
+        """Return the score that is expected if the released models are right: their effect, where treated."""
+        return self.propensity.of(rows, released) * super().middle(rows, released)
 
     def law(
         self,

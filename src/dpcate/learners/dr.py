@@ -58,6 +58,7 @@ class DRLearner(AdjustedLearner):
                 first_stage=("propensity", "outcome"),
                 concurrent=True,
                 residual_spread=score.spread,
+                middle=score.middle,
                 signal=0.02,
                 intercept_signal=0.5,
                 weight=0.6,
@@ -84,6 +85,10 @@ class Score:
         """Return Var(psi | X) over the outcome's residual variance: 1 / e + 1 / (1 - e)."""
         e = self.propensity.of(rows, released)
         return 1 / (e * (1 - e))
+
+    def middle(self, rows: Rows, released: Released) -> NDArray[np.float64]:
+        """Return the score that is expected if the released models are right: their effect."""
+        return released.predict("outcome", rows, arm=1) - released.predict("outcome", rows, arm=0)
 
     def law(
         self,

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["Propensity", "outcome_bounds", "outcome_stage"]
 
 
+NEVER = 1e-3
+"""Who is treated less often than this need not be told from nobody, where no inverse is taken."""
+
+
 @dataclass(frozen=True)
 class Propensity:
     """e(x) = P(T = 1 | X = x): known by design, or estimated in a stage of its own and kept off 0 and 1.
@@ -60,8 +64,8 @@ class Propensity:
 
     @property
     def law(self) -> RowFunction | None:
-        """The propensity where it is estimated: one that is known by design does not go with the features."""
-        return None if self.known is not None else self.of
+        """The propensity where it is estimated, as it is: one known by design does not go with the features."""
+        return None if self.known is not None else _released_propensity
 
     def extremes(self, released: Released) -> tuple[float, float]:
         """Return the smallest and largest propensity that any row can get: from released numbers only."""
@@ -69,6 +73,10 @@ class Propensity:
             return self.known, self.known
         low, high = np.clip(released["propensity"].extremes(), self.floor, 1 - self.floor)
         return float(low), float(high)
+
+
+def _released_propensity(rows: Rows, released: Released) -> NDArray[np.float64]:
+    return np.clip(released.predict("propensity", rows), NEVER, 1 - NEVER)
 
 
 def _arm(rows: Rows, released: Released) -> NDArray[np.float64]:  # noqa: ARG001 - a stage's signature

@@ -18,8 +18,6 @@ from dpcate.models import HeldStage, SliceSums, StageData, StageRows
 from dpcate.tables import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from dpcate.learners.released import Released
@@ -71,6 +69,9 @@ class Stage:
     residual_spread
         ``residual_spread(rows, released)``: how many times larger the target's variance is than that residual's, from
         a row's features and released models alone; None is one.
+    middle
+        ``middle(rows, released)``: what the target is expected to be, from a row's features and released models alone.
+        A target made of a residual is clipped around the mean of this; None is zero.
     signal, intercept_signal
         Public guess of the share of the target's variance that one feature, and the intercept, may explain.
     first_stage
@@ -117,6 +118,7 @@ class Stage:
     loading_law: RowPair | None = None
     residual_of: str | None = None
     residual_spread: RowFunction | None = None
+    middle: RowFunction | None = None
     signal: float = 0.4
     intercept_signal: float = 0.2
     first_stage: tuple[str, str] | None = None
@@ -186,6 +188,7 @@ class Stage:
             loading_law=None if self.loading_law is None else _pair_of_codes(self.loading_law, released),
             residual_of=self.residual_of,
             residual_spread=None if self.residual_spread is None else _of_codes(self.residual_spread, released),
+            middle=None if self.middle is None else _of_codes(self.middle, released),
             signal=self.signal,
             intercept_signal=self.intercept_signal,
             first_stage=self.first_stage,
@@ -213,8 +216,9 @@ class Stage:
                 f"`loading_law`, `residual_spread` and `treatment_law` of stage {self.name!r} must give positive "
                 "numbers, one per row."
             )
-        guess = np.full((len(rows), 2), 0.5)
-        if data.score_law is not None and not _numbers(data.score_law(rows.codes, guess, guess, guess), guess.shape):
+        if data.middle is not None and not np.isfinite(data.middle(rows.codes)).all():
+            raise TransformationError(f"`middle` of stage {self.name!r} must give one number per row.")
+        if data.score_law is not None and not _gives_scores(data.score_law, rows.codes):
             raise TransformationError(
                 f"`score_law` of stage {self.name!r} must give three numbers per row and guess: the target of a "
                 "treated row, of a control row, and what it stands for."
@@ -231,9 +235,14 @@ def _score_of_codes(law: ScoreOfRows, released: Released) -> ScoreLaw:
     return lambda codes, *truth: law(Rows.of_features(codes), released, *truth)
 
 
-def _numbers(values: Sequence[NDArray[np.float64]], shape: tuple[int, ...]) -> bool:
-    """Return whether these are three arrays of numbers of one shape."""
-    return len(values) == 3 and all(each.shape == shape and np.isfinite(each).all() for each in values)
+def _gives_scores(law: ScoreLaw, codes: NDArray[np.uint16]) -> bool:
+    """Return whether a law of the score gives three arrays of numbers, for any propensities from zero to one."""
+    guesses = np.broadcast_to([0.0, 0.5, 1.0], (len(codes), 3))  # which nobody can write to
+    try:
+        values = [np.asarray(each, dtype=np.float64) for each in law(codes, guesses, guesses, guesses)]
+    except Exception:
+        return False
+    return len(values) == 3 and all(each.shape == guesses.shape and np.isfinite(each).all() for each in values)
 
 
 def _pair_of_codes(law: RowPair, released: Released) -> LoadingLaw:

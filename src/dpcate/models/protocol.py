@@ -98,6 +98,9 @@ class StageData:
     residual_spread
         For given inputs, how many times larger the target's variance is than that of the residual, because of
         inverse-probability weights: released facts only.
+    middle
+        For given inputs, what the target is expected to be: released facts only. A target made of a residual is clipped
+        around its mean; None is zero.
     signal, intercept_signal
         Public guess of the share of the target's variance that one feature, and the intercept, may explain.
     first_stage
@@ -131,6 +134,7 @@ class StageData:
     loading_law: LoadingLaw | None = None
     residual_of: str | None = None
     residual_spread: RowLaw | None = None
+    middle: RowLaw | None = None
     signal: float = 0.4
     intercept_signal: float = 0.2
     first_stage: tuple[str, str] | None = None

@@ -188,3 +188,9 @@ def test_a_clipped_score_is_moved_as_its_clipped_mean_is(many_draws):
 def test_a_score_with_a_known_propensity_is_not_shifted():
     released, _, _ = make_truths()
     assert earlier_errors(make_stage(score_law=score_law), ROWS, {"outcome": released["outcome"]}, clip=1.0) is None
+
+
+def test_without_an_outcome_of_both_arms_it_is_the_product_after_all():
+    released, _, _ = make_released(with_arm=False)
+    found = earlier_errors(make_stage(score_law=score_law), ROWS, released, clip=1.0)
+    assert np.array_equal(found, product_errors(make_stage(), ROWS, released))

@@ -46,12 +46,17 @@ def earlier_errors(
         See :func:`product_errors`.
     clip
         How far from their middle the stage's targets may be.
+
+    Notes
+    -----
+    With a law of the score, what is clipped is the mean score of each arm at a made-up row, not the score itself: the
+    outcome's own spread is left out.
     """
-    if data.score_law is None:
-        return product_errors(data, made_up, released)
     known = _known(data, released)
     if known is None:
         return None
+    if data.score_law is None or len(known[1].basis.columns) != made_up.shape[1] + 1:
+        return product_errors(data, made_up, released)
     propensity, control, treated = _truths(data, made_up, released, known)
     if_treated, if_not, wanted = data.score_law(made_up, propensity, control, treated)
     middle = float((propensity * if_treated + (1 - propensity) * if_not).mean())
@@ -74,7 +79,10 @@ def _truths(
         codes = np.column_stack([made_up, np.full(len(made_up), code, dtype=np.uint16)])
         mean = outcome.score(codes)[:, None] + known[1].basis.matrix(codes) @ errors
         means.append(np.clip(mean, outcome.low, outcome.high))
-    return np.clip(chance, 0.0, 1.0), means[0], means[1]
+    truths = np.clip(chance, 0.0, 1.0), means[0], means[1]
+    for each in truths:
+        each.flags.writeable = False
+    return truths
 
 
 def _known(data: StageData, released: Mapping[str, AdditiveFunction]) -> tuple[Uncertainty, Uncertainty] | None:

@@ -94,6 +94,8 @@ class Additive:
         if law is None:
             law = release_target_law(data, mu=mus["target"], budget=budget, noise=noise)
         correlations = known_correlations(data.columns, released)
+        if data.treatment_law is not None and correlations is not None:
+            correlations[-1], correlations[:, -1] = np.eye(len(correlations))[[-1, -1]]  # the law says it
         basis = make_basis(
             data.columns,
             shares,
@@ -113,7 +115,9 @@ class Additive:
             n_rows=n_rows,
             mu=mus["moments"],
             neighbours=budget.neighbours,
-            independent=correlations is None and not data.weighted and not data.constant and data.residual_of is None,
+            independent=correlations is None
+            and data.treatment_law is None
+            and not (data.weighted or data.constant or data.residual_of is not None),
         )
         guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
         errors = partial(earlier_errors, data, made_up, released)

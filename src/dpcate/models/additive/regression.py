@@ -7,7 +7,7 @@ after is post-processing. Proof: ``docs/privacy/moments.md``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -80,14 +80,16 @@ class MomentRegression:
     @cached_property
     def target(self) -> TargetLaw:
         """The target's own law: wider than the residual's where the stage says so."""
-        if self.data.residual_of is None or self.data.residual_spread is None:
+        if self.data.residual_of is None:
             return self.law
-        return self.law.weighted(self.data.residual_spread(self.made_up))
+        spread, middle = self.data.residual_spread, self.data.middle
+        law = self.law if spread is None else self.law.weighted(spread(self.made_up))
+        return law if middle is None else replace(law, centre=float(middle(self.made_up).mean()))
 
     @cached_property
     def clip(self) -> float:
         """Where the target is clipped around its centre."""
-        farthest = max(self.data.high - self.target.centre, self.target.centre - self.data.low)
+        farthest = self._farthest
         if self.data.kind == "probability":
             return farthest
         n_terms = 1 if self.data.constant else 1 + 6 * len(self.data.columns)
@@ -105,6 +107,11 @@ class MomentRegression:
         return max(fair, clip_of_mean(self.target, noise=noise, farthest=farthest))
 
     @property
+    def _farthest(self) -> float:
+        """Largest distance of a target from its centre."""
+        return max(self.data.high - self.target.centre, self.target.centre - self.data.low)
+
+    @property
     def _distance(self) -> float:
         """Squared distance between neighbouring sums, relative to replace-one."""
         return 1.0 if self.neighbours == "replace" else 0.5
@@ -112,7 +119,9 @@ class MomentRegression:
     @cached_property
     def attenuation(self) -> float:
         """How much of an effect the clipping leaves: of a mean, what moves with all those who are not clipped."""
-        return self.target.inside(self.clip) if self.data.constant else self.target.attenuation(self.clip)
+        if not self.data.constant:
+            return self.target.attenuation(self.clip)
+        return self.target.inside(self.clip) if self.clip < self._farthest else 1.0
 
     @cached_property
     def sampling(self) -> float:
