@@ -84,7 +84,9 @@ class MomentRegression:
             return self.law
         spread, middle = self.data.residual_spread, self.data.middle
         law = self.law if spread is None else self.law.weighted(spread(self.made_up))
-        return law if middle is None else replace(law, centre=float(middle(self.made_up).mean()))
+        if middle is None:
+            return law
+        return replace(law, centre=float(np.clip(middle(self.made_up).mean(), self.data.low, self.data.high)))
 
     @cached_property
     def clip(self) -> float:
