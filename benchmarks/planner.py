@@ -30,19 +30,34 @@ SPREADS = {
 FORMS = {
     "A": {"effect_features": 2, "together": 0.0, "propensity_sd": 1.59, "confounding": 0.76, "roughness": 1.0},
     "B": {"effect_features": 2, "together": 0.0, "propensity_sd": 0.0, "confounding": 0.0, "roughness": 1.0},
-    "C": {"effect_features": 1, "together": 0.0, "propensity_sd": 1.41, "confounding": -0.76, "roughness": 0.6},
-    "D": {"effect_features": 5, "together": 1.0, "propensity_sd": 0.75, "confounding": 0.63, "roughness": 1.0},
+    "C": {
+        "effect_features": 1,
+        "together": 0.0,
+        "propensity_sd": 1.41,
+        "confounding": -0.76,
+        "roughness": 0.6,
+        "propensity_roughness": 0.0,
+    },
+    "D": {
+        "effect_features": 5,
+        "together": 1.0,
+        "propensity_sd": 0.75,
+        "confounding": 0.63,
+        "roughness": 1.0,
+        "propensity_roughness": 0.4,
+    },
     "E": {
         "effect_features": 6,
         "together": 0.0,
         "propensity_sd": 1.44,
         "confounding": -0.24,
         "roughness": 0.1,
+        "propensity_roughness": 0.0,
         "correlation": 0.48,
     },
 }
 """Further: features in the effect, the share of it that is hinges of sums, sd of the propensity's logit, its correlation with the
-mean regression, and the share of that regression that is hinges of sums. B and D are sums of hinges. For C and E it is the part of their
+mean regression, and the share of that regression and of the logit that is hinges of sums. B and D are sums of hinges. For C and E it is the part of their
 regression's variance that is no sum of curves (10 and 2 %), over the part that hinges of two features have (18 %). A has a wave of two
 features in both, nothing of which is additive. E's features have a mean absolute correlation of 0.48."""
 

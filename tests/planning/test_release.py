@@ -40,6 +40,12 @@ def test_uniform_features_fill_their_bounds():
     assert np.quantile(ages, [0.25, 0.75]) == pytest.approx([38, 78], abs=2)
 
 
+def test_a_propensity_is_as_rough_as_the_baseline_unless_told():
+    assert Assumptions.of(SCHEMA, roughness=0.2).propensity_roughness == 0.2
+    world = World(SCHEMA, Assumptions.of(SCHEMA, roughness=0.9, propensity_roughness=0.1), public_generator())
+    assert (world.baseline.together, world.propensity.together) == (0.9, 0.1)
+
+
 @pytest.mark.parametrize("correlation", [0.0, 0.6])
 def test_features_hang_together_as_strongly_as_assumed(correlation):
     schema = Schema(SCHEMA.outcome, SCHEMA.treatment, [Number(name, 0, 1) for name in "abcd"])
@@ -108,6 +114,7 @@ def test_wrong_questions_are_refused_before_anything_is_simulated(wrong, monkeyp
         {"together": 1.5},
         {"confounding": 2.0},
         {"correlation": -0.1},
+        {"propensity_roughness": 1.5},
         {"correlation": 1.1},
         {"effect_features": 0},
         {"average_effect": np.nan},

@@ -67,8 +67,8 @@ class Assumptions:
     propensity_sd, confounding
         Standard deviation of the propensity's logit, and its correlation with the baseline; a propensity that the
         schema knows overrules them.
-    roughness
-        As ``together``, for baseline and propensity.
+    roughness, propensity_roughness
+        As ``together``, for the baseline and for the propensity's logit.
     correlation
         How strongly features hang together: the absolute correlation of any two, with random signs.
     features
@@ -84,6 +84,7 @@ class Assumptions:
     propensity_sd: float
     confounding: float
     roughness: float
+    propensity_roughness: float
     correlation: float
     features: str
 
@@ -101,10 +102,12 @@ class Assumptions:
         propensity_sd: float = _PROPENSITY_SD,
         confounding: float = _CONFOUNDED,
         roughness: float = _TOGETHER,
+        propensity_roughness: float | None = None,
         correlation: float = 0.0,
         features: str = "bell",
     ) -> Assumptions:
-        """Return what is given, and shares of the outcome's range for the rest."""
+        """Return what is given, and shares of the outcome's range, or the like, for the rest."""
+        rough = roughness if propensity_roughness is None else propensity_roughness
         width = schema.outcome.high - schema.outcome.low
         effect = _EFFECT_SD * width if effect_sd is None else _number("effect_sd", effect_sd)
         variance = (_OUTCOME_SD * width) ** 2
@@ -115,7 +118,13 @@ class Assumptions:
             raise ParameterError(f"`features` must be one of {FEATURES}; got {features!r}.")
         if isinstance(effect_features, bool) or not isinstance(effect_features, int) or effect_features < 1:
             raise ParameterError(f"`effect_features` must be a whole number, one or more; got {effect_features!r}.")
-        for name, share in (("together", together), ("roughness", roughness), ("correlation", correlation)):
+        shares = {
+            "together": together,
+            "roughness": roughness,
+            "propensity_roughness": rough,
+            "correlation": correlation,
+        }
+        for name, share in shares.items():
             if not _number(name, share) <= 1.0:
                 raise ParameterError(f"`{name}` must lie in [0, 1]; got {share!r}.")
         if not -1.0 <= _number("confounding", confounding, least=-1.0) <= 1.0:
@@ -130,6 +139,7 @@ class Assumptions:
             propensity_sd=_number("propensity_sd", propensity_sd),
             confounding=float(confounding),
             roughness=float(roughness),
+            propensity_roughness=float(rough),
             correlation=float(correlation),
             features=features,
         )
@@ -160,7 +170,10 @@ class World:
         self.schema, self.assumed, self.generator = schema, assumed, generator
         self.signs = generator.choice((-1.0, 1.0), len(schema.features))
         scores = self._scores(_MANY)[0]
-        self.baseline, self.propensity = (_Surface.drawn(scores, generator, _FEW, assumed.roughness) for _ in range(2))
+        self.baseline, self.propensity = (
+            _Surface.drawn(scores, generator, _FEW, share)
+            for share in (assumed.roughness, assumed.propensity_roughness)
+        )
         self.effect = _Surface.drawn(scores, generator, assumed.effect_features, assumed.together)
 
     def draw(self, n_rows: int) -> Study:
