@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.report import Report, markdown_table
-from benchmarks.tuning import Variant, constants_of, weights
+from benchmarks.tuning import Variant, Varied, constants_of, weights
 from benchmarks.tuning_data import CASES
 from dpcate import AverageEffect
 
@@ -70,7 +69,7 @@ def cell(case: str, n: int, epsilon: float, runs: int, variant: Variant, truth: 
         for seed in range(runs):
             generator = np.random.default_rng([seed, n, int(10 * epsilon), list(CASES).index(case)])
             X, T, Y, _ = CASES[case].draw(n, generator)
-            learner = _Varied(CASES[case].schema(), epsilon=epsilon, random_state=generator)
+            learner = _VariedAverage(CASES[case].schema(), epsilon=epsilon, random_state=generator)
             learner.changes = variant.stages
             low, high = learner.fit(Y, T, X=X).ate_interval()
             errors.append(learner.ate() - truth)
@@ -93,10 +92,5 @@ def summary(errors: np.ndarray, widths: np.ndarray) -> list[str]:
     ]
 
 
-class _Varied(AverageEffect):
-    """AverageEffect some of whose stages' facts are changed."""
-
-    changes: dict
-
-    def _stages(self):
-        return tuple(replace(stage, **self.changes.get(stage.name, {})) for stage in super()._stages())
+class _VariedAverage(Varied, AverageEffect):
+    pass

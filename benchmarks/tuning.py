@@ -21,7 +21,7 @@ from dpcate import RLearner
 from dpcate.models import Additive
 from dpcate.models.additive import basis
 
-__all__ = ["Variant", "constants_of", "run", "weights"]
+__all__ = ["Variant", "Varied", "constants_of", "run", "weights"]
 
 SIZES, EPSILONS, TEST_ROWS = (500, 2_000, 8_000), (1.0, 4.0, 16.0), 5_000
 _ADDITIVE = "dpcate.models.additive."
@@ -119,15 +119,19 @@ def one_error(case: str, n: int, epsilon: float, seed: int, variant: Variant) ->
     generator = np.random.default_rng([seed, n, int(10 * epsilon), list(CASES).index(case)])
     X, T, Y, _ = CASES[case].draw(n, generator)
     test, _, _, effect = CASES[case].draw(TEST_ROWS, np.random.default_rng(99))
-    learner = _Varied(CASES[case].schema(), epsilon=epsilon, model=Additive(**variant.options), random_state=generator)
+    learner = _VariedR(CASES[case].schema(), epsilon=epsilon, model=Additive(**variant.options), random_state=generator)
     learner.changes = variant.stages
     return float(np.mean((learner.fit(Y, T, X=X).effect(test) - effect) ** 2))
 
 
-class _Varied(RLearner):
-    """An R-learner some of whose stages' public guesses are changed."""
+class Varied:
+    """What makes a learner one with some of its stages' public facts changed: name it before the learner."""
 
     changes: dict
 
     def _stages(self):
         return tuple(replace(stage, **self.changes.get(stage.name, {})) for stage in super()._stages())
+
+
+class _VariedR(Varied, RLearner):
+    pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,7 +65,7 @@ class Propensity:
     @property
     def law(self) -> RowFunction | None:
         """The propensity where it is estimated, as it is: one known by design does not go with the features."""
-        return None if self.known is not None else _released_propensity
+        return None if self.known is not None else replace(self, floor=NEVER).of
 
     def extremes(self, released: Released) -> tuple[float, float]:
         """Return the smallest and largest propensity that any row can get: from released numbers only."""
@@ -73,10 +73,6 @@ class Propensity:
             return self.known, self.known
         low, high = np.clip(released["propensity"].extremes(), self.floor, 1 - self.floor)
         return float(low), float(high)
-
-
-def _released_propensity(rows: Rows, released: Released) -> NDArray[np.float64]:
-    return np.clip(released.predict("propensity", rows), NEVER, 1 - NEVER)
 
 
 def _arm(rows: Rows, released: Released) -> NDArray[np.float64]:  # noqa: ARG001 - a stage's signature

@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 from statistics import NormalDist
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +14,9 @@ from dpcate.models import Additive, AdditiveFunction, Budget, HeldStage, StageDa
 from dpcate.models.additive.basis import make_basis
 from dpcate.models.additive.dependence import draw_codes, seen_correlations
 from dpcate.models.additive.equations import TARGET_WEIGHT, Layout, released_entries
+from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.learner import N_MADE_UP
+from dpcate.models.additive.observation import Observation
 from dpcate.models.additive.regression import DEPENDENT, MOST_LEFT, SMALLEST_WEIGHT, MomentRegression
 from dpcate.models.additive.target import RESIDUAL, TargetLaw, clip_of_mean
 from dpcate.schema import Category, Number
@@ -158,14 +159,21 @@ def test_a_mean_recovers_from_a_law_that_was_far_too_narrow():
     assert abs(twice.intercept - 1.2) < 0.35 * abs(once.intercept - 1.2)
 
 
+def observed(**squares):
+    """A release of one coefficient that says nothing but the mean square."""
+    one, nothing = np.ones((1, 1)), np.zeros(1)
+    counts = {"attenuation": 1.0, "n_rows": 1.0, "n_weighted": 1.0}
+    matrices = {"functions": one, "shift": one, "gram": Gram(one, one), "correction": one}
+    return Observation(z=nothing, z_noise=nothing, **matrices, **counts, **squares)
+
+
 def test_only_a_mean_s_law_may_widen():
     constant, varying = make_regression(1.0), make_regression(1.0, constant=False)
     for stage, most in ((constant, math.sqrt(MOST_LEFT)), (varying, 1.0)):
         total = stage.target.clipped_variance(stage.clip)
-        seen = SimpleNamespace(mean_square=100 * total, mean_square_noise=0.0, attenuation=1.0, n_weighted=1.0)
-        seen.z, seen.gram = np.zeros(1), SimpleNamespace(matrix=np.ones((1, 1)))
+        seen = observed(mean_square=100 * total, mean_square_noise=0.0)
         assert stage.residual(seen, np.zeros(1)).scale == pytest.approx(most * stage.target.scale)
-        seen.mean_square_noise = 1e6 * total
+        seen = observed(mean_square=100 * total, mean_square_noise=1e6 * total)
         guess = 1.0 if stage is constant else math.sqrt(0.6)
         assert stage.residual(seen, np.zeros(1)).scale == pytest.approx(guess * stage.target.scale, rel=1e-3)
 

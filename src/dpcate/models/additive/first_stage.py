@@ -17,7 +17,7 @@ from dpcate.models.additive.uncertainty import uncertainty_of
 from dpcate.splitting import public_generator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,7 +36,7 @@ mean of their product over people is larger than theirs by about this."""
 
 
 def earlier_errors(
-    data: StageData, made_up: NDArray[np.uint16], released: Mapping[str, AdditiveFunction], *, clip: float
+    data: StageData, made_up: NDArray[np.uint16], released: Mapping[str, AdditiveFunction], clip: float
 ) -> NDArray[np.float64] | None:
     """Return draws of what the first stages' errors add to made-up rows' targets; None if they add nothing.
 
@@ -56,41 +56,14 @@ def earlier_errors(
     if known is None:
         return None
     if data.score_law is None or len(known[1].basis.columns) != made_up.shape[1] + 1:
-        return product_errors(data, made_up, released)
-    propensity, control, treated = _truths(data, made_up, released, known)
+        return _products(data, made_up, known)
+    models = [released[name] for name in data.first_stage or ()]
+    propensity, control, treated = _truths(made_up, models, known)
     if_treated, if_not, wanted = data.score_law(made_up, propensity, control, treated)
     middle = float((propensity * if_treated + (1 - propensity) * if_not).mean())
-    clipped = (np.clip(each - middle, -clip, clip) for each in (if_treated, if_not))
-    expected: NDArray[np.float64] = middle + propensity * next(clipped) + (1 - propensity) * next(clipped) - wanted
+    if_treated, if_not = (np.clip(each - middle, -clip, clip) for each in (if_treated, if_not))
+    expected: NDArray[np.float64] = middle + propensity * if_treated + (1 - propensity) * if_not - wanted
     return expected
-
-
-def _truths(
-    data: StageData,
-    made_up: NDArray[np.uint16],
-    released: Mapping[str, AdditiveFunction],
-    known: tuple[Uncertainty, Uncertainty],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return draws of what propensity, control mean and treated mean may truly be at made-up rows."""
-    propensity, outcome = (released[name] for name in data.first_stage or ())
-    chance = propensity.score(made_up)[:, None] + known[0].basis.matrix(made_up) @ _draws(known[0], 0, N_TRUTHS)
-    means, errors = [], _draws(known[1], 1, N_TRUTHS)
-    for code in (1, 2):
-        codes = np.column_stack([made_up, np.full(len(made_up), code, dtype=np.uint16)])
-        mean = outcome.score(codes)[:, None] + known[1].basis.matrix(codes) @ errors
-        means.append(np.clip(mean, outcome.low, outcome.high))
-    truths = np.clip(chance, 0.0, 1.0), means[0], means[1]
-    for each in truths:
-        each.flags.writeable = False
-    return truths
-
-
-def _known(data: StageData, released: Mapping[str, AdditiveFunction]) -> tuple[Uncertainty, Uncertainty] | None:
-    """Return the errors of the first stage's two models; None if one was not estimated or does not know its own."""
-    if data.first_stage is None or any(name not in released for name in data.first_stage):
-        return None
-    first, second = (uncertainty_of(released[name]) for name in data.first_stage)
-    return None if first is None or second is None else (first, second)
 
 
 def product_errors(
@@ -108,13 +81,26 @@ def product_errors(
         Earlier models.
     """
     known = _known(data, released)
-    if known is None:
+    return None if known is None else _products(data, made_up, known)
+
+
+def _known(data: StageData, released: Mapping[str, AdditiveFunction]) -> tuple[Uncertainty, Uncertainty] | None:
+    """Return the errors of the first stage's two models; None if one was not estimated or does not know its own."""
+    if data.first_stage is None or any(name not in released for name in data.first_stage):
         return None
+    first, second = (uncertainty_of(released[name]) for name in data.first_stage)
+    return None if first is None or second is None else (first, second)
+
+
+def _products(
+    data: StageData, made_up: NDArray[np.uint16], known: tuple[Uncertainty, Uncertainty]
+) -> NDArray[np.float64]:
+    """Return draws of the product of two errors, the outcome's in the control arm."""
     first, second = known
-    functions = _functions(first, made_up)
+    functions = first.basis.matrix(_inputs(first, made_up))
     errors = functions @ _draws(first, 0, N_DRAWS)
     if not _alike(first, second):
-        functions = _functions(second, made_up)
+        functions = second.basis.matrix(_inputs(second, made_up))
     product = errors * (functions @ _draws(second, 1, N_DRAWS))
     if data.residual_spread is not None:
         product *= data.residual_spread(made_up)[:, None]
@@ -122,11 +108,29 @@ def product_errors(
     return product
 
 
-def _functions(known: Uncertainty, made_up: NDArray[np.uint16]) -> NDArray[np.float64]:
-    """Return a model's functions at made-up rows; inputs beyond the features (the arm) are held at control."""
+def _truths(
+    made_up: NDArray[np.uint16], models: Sequence[AdditiveFunction], known: tuple[Uncertainty, Uncertainty]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return draws of what propensity, control mean and treated mean may truly be at made-up rows; nobody may write."""
+    draws = [_draws(each, stream, N_TRUTHS) for stream, each in enumerate(known)]
+
+    def truth(model: int, arm: int, low: float, high: float) -> NDArray[np.float64]:
+        codes = _inputs(known[model], made_up, arm)
+        values = models[model].score(codes)[:, None] + known[model].basis.matrix(codes) @ draws[model]
+        clipped: NDArray[np.float64] = np.clip(values, low, high)
+        clipped.flags.writeable = False
+        return clipped
+
+    low, high = models[1].low, models[1].high
+    return truth(0, 0, 0.0, 1.0), truth(1, 0, low, high), truth(1, 1, low, high)
+
+
+def _inputs(known: Uncertainty, made_up: NDArray[np.uint16], arm: int = 0) -> NDArray[np.uint16]:
+    """Return a model's inputs at made-up rows: what it has beyond the features is the arm, the same for all."""
     missing = len(known.basis.columns) - made_up.shape[1]
-    codes = made_up if missing == 0 else np.column_stack([made_up, np.ones((len(made_up), missing), dtype=np.uint16)])
-    return known.basis.matrix(codes)
+    if missing == 0:
+        return made_up
+    return np.column_stack([made_up, np.full((len(made_up), missing), arm + 1, dtype=np.uint16)])
 
 
 def _alike(one: Uncertainty, other: Uncertainty) -> bool:

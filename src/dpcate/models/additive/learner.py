@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from dpcate.accounting import Gaussian, Guarantee
 from dpcate.errors import ParameterError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcate.mechanisms import NoiseSource
+    from dpcate.models.additive.basis import Basis
     from dpcate.models.function import AdditiveFunction
     from dpcate.models.protocol import Budget, StageData
 
@@ -94,8 +96,6 @@ class Additive:
         if law is None:
             law = release_target_law(data, mu=mus["target"], budget=budget, noise=noise)
         correlations = known_correlations(data.columns, released)
-        if data.treatment_law is not None and correlations is not None:
-            correlations[-1], correlations[:, -1] = np.eye(len(correlations))[[-1, -1]]  # the law says it
         basis = make_basis(
             data.columns,
             shares,
@@ -103,9 +103,7 @@ class Additive:
             n_features=data.n_features,
             interactions=data.interactions,
         )
-        made_up = draw_codes(basis.columns, correlations, N_MADE_UP)
-        if data.treatment_law is not None:
-            made_up = treat(made_up, data.treatment_law(made_up[:, : data.n_features]))
+        made_up = _made_up(data, basis, correlations)
         if data.constant:
             basis = basis.keep(basis.orders < 0)
         stage = MomentRegression(
@@ -142,6 +140,15 @@ class Additive:
         }
         shares["moments"] = 1.0 - sum(shares.values())
         return {name: mu * math.sqrt(share) for name, share in shares.items()}
+
+
+def _made_up(data: StageData, basis: Basis, correlations: NDArray[np.float64] | None) -> NDArray[np.uint16]:
+    """Return made-up rows that follow what was released; the treatment follows its law, where there is one."""
+    if data.treatment_law is None:
+        return draw_codes(basis.columns, correlations, N_MADE_UP)
+    apart = None if correlations is None else block_diag(correlations[:-1, :-1], np.ones((1, 1)))
+    codes = draw_codes(basis.columns, apart, N_MADE_UP)
+    return treat(codes, data.treatment_law(codes[:, : data.n_features]))
 
 
 def _count(data: StageData, mu: float, budget: Budget, noise: NoiseSource) -> float:

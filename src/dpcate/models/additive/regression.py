@@ -18,6 +18,7 @@ from dpcate.models.additive.dependence import draw_codes, seen_correlations
 from dpcate.models.additive.design import plan_weights
 from dpcate.models.additive.equations import TARGET_WEIGHT, Equations, Layout, released_entries
 from dpcate.models.additive.gram import Gram, estimate_gram, positive
+from dpcate.models.additive.observation import Observation
 from dpcate.models.additive.posterior import Prior
 from dpcate.models.additive.target import clip_at, clip_of_mean
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from dpcate.models.additive.target import TargetLaw
     from dpcate.models.protocol import StageData
 
-__all__ = ["MomentRegression", "Observation"]
+__all__ = ["MomentRegression"]
 
 SMALLEST_WEIGHT = 0.06
 """Functions that the plan gives less than this multiple of the largest weight are left out."""
@@ -255,7 +256,7 @@ class MomentRegression:
         """
         total = self.target.clipped_variance(self.clip)
         seen_share = float(np.clip(seen.mean_square / total, 0.3, 3.0))
-        trust = 1.0 / (1.0 + (seen.mean_square_noise / total / 0.25) ** 2)
+        trust = seen.trust(total)
         return self.sampling * (trust * seen_share + 1.0 - trust)
 
     def residual(self, seen: Observation, mean: NDArray[np.float64]) -> TargetLaw:
@@ -267,30 +268,8 @@ class MomentRegression:
         total = self.target.clipped_variance(self.clip)
         explained = (2 * seen.attenuation * mean @ seen.z - mean @ seen.gram.matrix @ mean) / seen.n_weighted
         left = float(np.clip((seen.mean_square - explained) / total, 0.1, most))
-        trust = 1.0 / (1.0 + (seen.mean_square_noise / total / 0.25) ** 2)
+        trust = seen.trust(total)
         return self.target.scaled(math.sqrt(trust * left + (1 - trust) * unseen))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
-    """What one release of moments says: z = G theta up to noise, and the target's mean square.
-
-    ``functions`` holds the basis at made-up rows; ``shift`` is the covariance of what earlier stages' errors add to z;
-    ``correction`` is what G has beyond the prediction from released laws; ``n_weighted`` counts shortened rows by their
-    squared factors.
-    """
-
-    functions: NDArray[np.float64]
-    z: NDArray[np.float64]
-    z_noise: NDArray[np.float64]
-    shift: NDArray[np.float64]
-    gram: Gram
-    correction: NDArray[np.float64]
-    mean_square: float
-    mean_square_noise: float
-    attenuation: float
-    n_rows: float
-    n_weighted: float
 
 
 def _effective_rows(equations: Equations, shape: NDArray[np.float64], layout: Layout, n_rows: float) -> float:

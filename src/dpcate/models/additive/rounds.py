@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from dpcate.accounting import Guarantee
     from dpcate.mechanisms import NoiseSource
     from dpcate.models.additive.basis import Basis
+    from dpcate.models.additive.observation import Observation
     from dpcate.models.additive.posterior import Posterior, Prior
-    from dpcate.models.additive.regression import MomentRegression, Observation
+    from dpcate.models.additive.regression import MomentRegression
     from dpcate.models.additive.target import TargetLaw
     from dpcate.models.function import AdditiveFunction
 
@@ -42,7 +43,6 @@ _NEAR_ENOUGH = 1e-2
 
 _DISAGREEMENT = 0.03
 """Part of the sampling noise that rounds do not share, as they shorten rows differently: a floor at huge budgets."""
-
 
 _ONE_SIDED = 0.5
 """How much of what clipping takes away on both sides counts as an error of a mean (chosen on the tuning data)."""
@@ -55,7 +55,7 @@ def fit_rounds(
     guarantee: Guarantee,
     *,
     shares: Sequence[float],
-    first_stage: Callable[..., NDArray[np.float64] | None],
+    first_stage: Callable[[float], NDArray[np.float64] | None],
 ) -> AdditiveFunction:
     """Return the released function after as many rounds as there are ``shares``, which sum to one.
 
@@ -80,7 +80,7 @@ def fit_rounds(
     everything, kept = basis, now.worthwhile(basis)
     basis = everything.keep(kept)
     begun = now.begin(basis, noise)
-    prior, errors = now.prior(basis), first_stage(clip=now.clip)
+    prior, errors = now.prior(basis), first_stage(now.clip)
     seen = now.observe(basis, prior.sizes, begun, errors=errors)
     noises = np.diag(seen.z_noise**2) + seen.shift
     near = _NEAR_ENOUGH if len(shares) > 1 else NEAR
@@ -96,7 +96,7 @@ def fit_rounds(
         rounds.append(_Round(seen, posterior.mean, now.clip))
         lost = law.lost if stage.data.constant else None
         posterior = _combined(rounds, posterior, now.sampling_after(seen), prior, lost=lost)
-    coefficients, document = _document(now, everything, kept, posterior)
+    coefficients, document = _to_release(now, everything, kept, posterior)
     details: dict[str, Any] = {RESIDUAL: law.to_dict(), "n_terms": basis.n_terms, POSTERIOR: document}
     if not stage.data.weighted and not stage.data.constant:
         details[CORRELATIONS] = correlations_of(stage.data.columns, basis, rounds[0].seen.gram.matrix)
@@ -116,7 +116,7 @@ def _centred(function: AdditiveFunction, coefficients: NDArray[np.float64], seen
     return replace(function, intercept=function.intercept + float(off.sum()), products=tuple(moved))
 
 
-def _document(
+def _to_release(
     stage: MomentRegression, everything: Basis, kept: NDArray[np.bool_], posterior: Posterior
 ) -> tuple[NDArray[np.float64], dict[str, Any]]:
     """Return the coefficients to be released, and what is known of their error."""
