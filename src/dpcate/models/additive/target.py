@@ -41,7 +41,8 @@ LARGEST_UNFAIRNESS, _STEP = 0.03, 1.1
 
 LOST, LONGER = 0.5, 1.3
 """What clipping takes from both sides of a mean's target counts this many times against noise: more of it may lie on
-one side. Tails are taken to be longer by this than the released law says. Chosen on `benchmarks/tuning_data.py`."""
+one side (chosen on `benchmarks/tuning_data.py`). Tails are taken to be longer by this than the released law says, for
+the sake of lopsided scores."""
 
 N_CELLS, POINTS_PER_CELL = 32, 4
 
