@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from dpcate import Category, Number, Schema
 
-__all__ = ["CASES", "Case", "Draw"]
+__all__ = ["AVERAGE_CASES", "CASES", "Case", "Draw"]
 
 
 @dataclass(frozen=True)
@@ -131,3 +131,27 @@ CASES = {
     "interaction": Case(_interaction, (-4, 4), (-8, 10)),
     "crossed": Case(_crossed, (-1, 1), (-4, 6)),
 }
+
+
+def _both(n, g):
+    X = np.clip(g.normal(size=(n, 5)), -3, 3)
+    both = expit(3 * X[:, 0]) * expit(3 * X[:, 1])
+    return Draw(X, 2 * both + X[:, 2] + 0.5 * X[:, 3] ** 2, 0.1 + 0.75 * both, 0.5 + 0.4 * X[:, 2], g.normal(size=n))
+
+
+def _labs(n, g):
+    severity, age = g.normal(size=(2, n, 1))
+    X = severity * [0.9, 0.8, -0.85, 0.2, 0.0] + age * [0.0, 0.3, 0.2, 0.9, 0.8]
+    X = np.clip(X + g.normal(size=(n, 5)) * [0.43, 0.52, 0.48, 0.38, 0.6], -4, 4)
+    baseline = X @ np.array([2.0, -1.5, 1.0, 1.5, -1.0]) + np.abs(X[:, 3])
+    effect = 0.5 + 0.4 * X[:, 0] - 0.3 * X[:, 4]
+    return Draw(X, baseline, expit(0.8 * X[:, 0] - 0.6 * X[:, 4]), effect, g.normal(size=n))
+
+
+AVERAGE_CASES = {
+    **CASES,
+    "both": Case(_both, (-3, 3), (-6, 12)),
+    "labs": Case(_labs, (-4, 4), (-14, 14)),
+}
+"""For the average effect, two more: a confounder that is two features together, and measurements that are nearly the
+same."""

@@ -5,6 +5,7 @@ import pytest
 
 from dpcate import AverageEffect, Category, Number, RLearner, Schema
 from dpcate.learners import average
+from dpcate.models.additive import heredity, learner
 
 SCHEMA = Schema(
     outcome=Number("y", -4, 5),
@@ -98,3 +99,31 @@ def test_the_share_of_the_treated_knows_that_products_of_correlated_features_hav
         assert fitted.models_["propensity"].intercept == pytest.approx(table["t"].mean(), rel=0.03)
         found.append(fitted.ate())
     assert np.mean(found) == pytest.approx(1.0, abs=0.04)
+
+
+WIDE = Schema(SCHEMA.outcome, SCHEMA.treatment, [Number(name, 0, 1) for name in "uvwabc"])
+
+
+def draw_joint(seed, n=4_000):
+    """Those who are high in both u and v are treated more often and have more: each of the two matters alone, too."""
+    generator = np.random.default_rng(seed)
+    X = generator.uniform(size=(n, 6))
+    both = np.sin(3 * X[:, 0] * X[:, 1])
+    t = (generator.uniform(size=n) < 0.1 + 0.75 * both).astype(int)
+    return both + X[:, 2] + TRUTH * t + 0.5 * generator.normal(size=n), t, X
+
+
+def test_an_interaction_of_features_that_matter_is_found_where_an_even_prior_expects_none(monkeypatch):
+    def errors():
+        found = []
+        for seed in range(10):
+            Y, T, X = draw_joint(seed)
+            found.append(AverageEffect(WIDE, epsilon=2.0, random_state=seed).fit(Y, T, X=X).ate() - TRUTH)
+        return np.array(found)
+
+    following = errors()
+    monkeypatch.setattr(heredity, "_EXPECTED", -np.inf)  # products are all alike
+    monkeypatch.setattr(learner, "BENT_ROUNDS", (1.0,))
+    even = errors()
+    assert even.mean() > 0.02
+    assert abs(following.mean()) < 0.5 * even.mean()

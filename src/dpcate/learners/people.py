@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcate.models.additive.basis import make_column_basis
-from dpcate.models.additive.dependence import draw_codes, known_correlations
+from dpcate.models.additive.correlations import known_correlations
+from dpcate.models.additive.dependence import draw_codes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,8 @@ from dpcate.accounting import Gaussian, Guarantee
 from dpcate.errors import ParameterError
 from dpcate.mechanisms import CellSums
 from dpcate.models.additive.basis import make_column_basis
-from dpcate.models.additive.dependence import draw_codes, known_correlations
+from dpcate.models.additive.correlations import known_correlations
+from dpcate.models.additive.dependence import draw_codes
 from dpcate.models.additive.first_stage import product_errors
 from dpcate.models.additive.target import clip_at, residual_law
 from dpcate.models.function import AdditiveFunction

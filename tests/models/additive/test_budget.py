@@ -87,6 +87,31 @@ def test_what_was_drawn_adds_up_to_the_budget(rounds):
     assert spent == pytest.approx(0.8**2, rel=1e-6)
 
 
+@pytest.mark.parametrize(("interactions", "mu", "n_rounds"), [("plain", 2.0, 1), ("bent", 0.05, 1), ("bent", 2.0, 2)])
+def test_a_probability_that_looks_for_bends_spends_its_budget_in_two_rounds(interactions, mu, n_rounds):
+    ledger, generator = Ledger(SeededNoise(0)), np.random.default_rng(1)
+    data = make_stage(target=generator.integers(0, 2, 500).astype(float), low=0.0, kind="probability")
+    fit(altered(data, interactions=interactions), mu=mu, noise=ledger)
+    columns, *moments = ledger.scales
+    off = np.array(moments[::2])
+    assert len(off) == n_rounds
+    spent = 2 * len(COLUMNS) * (LIMIT / columns) ** 2 + (ROW_LIMIT**4 / off**2).sum()
+    assert spent <= mu**2
+    assert spent == pytest.approx(mu**2, rel=1e-6)
+    assert (ROW_LIMIT**4 / off[0] ** 2) / (ROW_LIMIT**4 / off**2).sum() == pytest.approx(1.0 if n_rounds == 1 else 0.6)
+
+
+def test_whether_there_are_two_rounds_does_not_depend_on_the_rows():
+    scales = []
+    for seed in range(3):
+        ledger, generator = Ledger(SeededNoise(0)), np.random.default_rng(seed)
+        target = (generator.uniform(size=500) < (0.0, 0.5, 1.0)[seed]).astype(float)
+        data = make_stage(target=target, low=0.0, kind="probability")
+        fit(altered(data, interactions="bent"), mu=2.0, noise=ledger)
+        scales.append(ledger.scales)
+    assert scales[0] == scales[1] == scales[2]
+
+
 def test_a_round_with_too_little_is_refused_before_any_noise_is_drawn():
     ledger = Ledger(SystemNoise())
     with pytest.raises(ParameterError, match="too small"):

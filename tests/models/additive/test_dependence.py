@@ -1,20 +1,8 @@
-import json
-
 import numpy as np
 import pytest
 
-from dpcate.accounting import Gaussian, Guarantee
-from dpcate.models import AdditiveFunction
 from dpcate.models.additive.basis import make_basis
-from dpcate.models.additive.dependence import (
-    CORRELATIONS,
-    _n_below,
-    correlations_of,
-    draw_codes,
-    known_correlations,
-    seen_correlations,
-    treat,
-)
+from dpcate.models.additive.dependence import _n_below, draw_codes, treat
 from dpcate.schema import Category, Number
 from dpcate.tables import GRID
 
@@ -52,66 +40,6 @@ def test_made_up_rows_are_independent_unless_correlations_are_known():
     assert 0.3 < seen[0, 1] < 0.65
     assert -0.5 < seen[0, 2] < -0.25
     assert abs(seen[1, 2]) < 0.05
-
-
-def test_correlations_are_read_off_a_gram_matrix_and_survive_json():
-    codes = drawn(TRUTH)
-    functions = BASIS.matrix(codes)
-    document = json.loads(json.dumps(correlations_of(COLUMNS, BASIS, functions.T @ functions)))
-    assert document["columns"] == ["age", "sex", "income"], "a category with three levels has no single leading term"
-    assert np.array(document["matrix"]) == pytest.approx(np.corrcoef(leading(codes).T), abs=0.02)
-
-
-@pytest.mark.parametrize("kept", ["all", "leading"])
-def test_seen_correlations_are_those_of_the_document_at_the_place_of_each_column(kept):
-    basis = BASIS if kept == "all" else BASIS.keep(BASIS.orders <= 0)
-    codes = drawn(TRUTH)
-    functions = basis.matrix(codes)
-    gram = functions.T @ functions
-    found = seen_correlations(basis, gram)
-    document = correlations_of(COLUMNS, basis, gram)
-    assert found.shape == (4, 4)
-    assert np.array_equal(found[:3, :3], np.array(document["matrix"]))
-    assert found[3].tolist() == found[:, 3].tolist() == [0, 0, 0, 1], "nothing is known of a category of three levels"
-    assert found[:3, :3] == pytest.approx(np.corrcoef(leading(codes).T), abs=0.02)
-
-
-def test_seen_correlations_of_a_category_in_the_middle_leave_its_line_empty():
-    order = [0, 3, 2]
-    basis = make_basis([COLUMNS[j] for j in order], [SHARES[j] for j in order], None, n_features=3)
-    functions = basis.matrix(drawn(TRUTH)[:, order])
-    found = seen_correlations(basis, functions.T @ functions)
-    assert found[1].tolist() == [0, 1, 0]
-    assert found[0, 2] == found[2, 0] == pytest.approx(np.corrcoef(leading(drawn(TRUTH)).T)[0, 2], abs=0.02)
-
-
-def test_seen_correlations_never_reach_one_whatever_noise_made_of_the_matrix():
-    gram = np.eye(BASIS.n_terms)
-    at = np.flatnonzero(BASIS.orders == 0)[:2]
-    gram[at[0], at[1]] = gram[at[1], at[0]] = 7.0
-    found = seen_correlations(BASIS, gram)
-    assert found[0, 1] == found[1, 0] == 0.95
-    assert np.diagonal(found).tolist() == [1.0] * 4
-
-
-def model(details):
-    return AdditiveFunction(
-        columns=COLUMNS,
-        intercept=0.0,
-        tables=tuple(np.zeros(len(share)) for share in SHARES),
-        shares=tuple(SHARES),
-        guarantee_=Guarantee(Gaussian(1.0), "replace"),
-        details=details,
-    )
-
-
-def test_known_correlations_are_matched_by_name_and_zero_elsewhere():
-    document = {"columns": ["income", "age"], "matrix": [[1.0, -0.4], [-0.4, 1.0]]}
-    found = known_correlations(COLUMNS, {"outcome": model({}), "propensity": model({CORRELATIONS: document})})
-    expected = np.eye(4)
-    expected[0, 2] = expected[2, 0] = -0.4
-    assert np.array_equal(found, expected)
-    assert known_correlations(COLUMNS, {"outcome": model({})}) is None
 
 
 def test_correlations_that_no_distribution_has_still_give_rows():

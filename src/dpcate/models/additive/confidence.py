@@ -66,8 +66,8 @@ def find_confidence(posterior: Posterior, n_columns: int, kept: tuple[float, flo
 
     Notes
     -----
-    With prior variances L for the shrinking, the estimate is M z, M = L G (G L G + V)^-1. Its error is
-    (M G - I) theta + M noise; theta enters with the variances D that it is expected to have, which may be far smaller.
+    With prior covariance L for the shrinking, the estimate is M z, M = L G (G L G + V)^-1. Its error is
+    (M G - I) theta + M noise; theta enters with the covariance D that it is expected to have, which may be far smaller.
     """
     evidence, doubt = posterior.evidence, posterior.doubt()
     expected = np.maximum(np.log(doubt.expected), posterior.log_scales)
@@ -76,7 +76,7 @@ def find_confidence(posterior: Posterior, n_columns: int, kept: tuple[float, flo
     least = np.log(looseness) - np.log(np.maximum(doubt.known, 1e-300))
     loose, inverse, _ = evidence.law(np.maximum(posterior.log_scales, np.minimum(least, LARGEST_SCALE)))
     G, variances = evidence.gram.matrix, evidence.prior.variances(expected)
-    gain = (loose[:, None] * G) @ inverse
+    gain = evidence.prior.times(loose, G) @ inverse
     pulled = gain @ G - np.eye(len(G))
-    covariance = gain @ evidence.noise(variances) @ gain.T + (pulled * variances) @ pulled.T
+    covariance = gain @ evidence.noise(variances) @ gain.T + pulled @ evidence.prior.times(variances, pulled.T)
     return Confidence(gain @ evidence.z - posterior.mean, covariance, expected)

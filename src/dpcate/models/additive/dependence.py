@@ -1,7 +1,6 @@
-"""How features hang together: released correlations of leading terms, and made-up rows that follow them.
+"""Made-up rows that hang together as the released correlations say.
 
-An earlier stage's Gram matrix tells the correlations; made-up rows from a normal copula with the released marginals
-then predict the later stages' Gram matrices. Everything here is post-processing.
+Rows from a normal copula with the released marginals predict a stage's Gram matrix. Everything here is post-processing.
 """
 
 from __future__ import annotations
@@ -12,70 +11,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from dpcate.models.additive.products import single_leading
 from dpcate.splitting import public_points
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from dpcate.models.additive.basis import Basis, ColumnBasis
-    from dpcate.models.function import AdditiveFunction
-    from dpcate.schema import Feature
+    from dpcate.models.additive.basis import ColumnBasis
 
-__all__ = ["CORRELATIONS", "correlations_of", "draw_codes", "known_correlations", "seen_correlations", "treat"]
-
-CORRELATIONS = "correlations"
-_LARGEST = 0.95
+__all__ = ["draw_codes", "treat"]
 
 _N_KEPT = 4
 """Sets of made-up rows that are kept."""
 
 _MANY_EDGES = 128
-
-
-def known_correlations(
-    columns: Sequence[Feature], released: Mapping[str, AdditiveFunction]
-) -> NDArray[np.float64] | None:
-    """Return the correlation matrix of the columns' leading terms, if an earlier stage released one."""
-    for model in released.values():
-        document = model.details.get(CORRELATIONS)
-        if document is not None:
-            place = {name: k for k, name in enumerate(document["columns"])}
-            matrix = np.eye(len(columns))
-            inside = [j for j, column in enumerate(columns) if column.name in place]
-            at = [place[columns[j].name] for j in inside]
-            known = np.array(document["matrix"]).reshape(len(place), len(place))
-            matrix[np.ix_(inside, inside)] = known[np.ix_(at, at)]
-            return matrix
-    return None
-
-
-def correlations_of(columns: Sequence[Feature], basis: Basis, gram: NDArray[np.float64]) -> dict[str, object]:
-    """Return the document of the leading terms' correlations, from an estimated Gram matrix."""
-    single, matrix = _correlations(basis, gram)
-    return {"columns": [columns[j].name for j in single], "matrix": matrix.tolist()}
-
-
-def seen_correlations(basis: Basis, gram: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the correlation matrix of all columns' leading terms, as an estimated Gram matrix has it."""
-    single, known = _correlations(basis, gram)
-    matrix = np.eye(len(basis.columns))
-    matrix[np.ix_(single, single)] = known
-    return matrix
-
-
-def _correlations(basis: Basis, gram: NDArray[np.float64]) -> tuple[list[int], NDArray[np.float64]]:
-    """Return the columns with one leading function, and the correlations of these functions."""
-    single = single_leading(basis.columns)
-    groups, orders = basis.groups, basis.orders
-    at = [int(np.flatnonzero((groups == j + 1) & (orders == 0))[0]) for j in single]
-    block = gram[np.ix_(at, at)] - np.outer(gram[at, 0], gram[at, 0]) / gram[0, 0]
-    spread = np.sqrt(np.diagonal(block))
-    matrix = np.clip(block / np.outer(spread, spread), -_LARGEST, _LARGEST)
-    np.fill_diagonal(matrix, 1.0)
-    return single, matrix
 
 
 def draw_codes(

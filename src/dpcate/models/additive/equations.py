@@ -96,6 +96,15 @@ class Layout:
         """Return the factor of each row: it looks at features only, so that residuals keep their mean of zero."""
         return np.minimum(1.0, self.longest / np.maximum(reach * np.sqrt(squared_norms), 1e-300))
 
+    def shape(
+        self, functions: NDArray[np.float64], reach: NDArray[np.float64], loading_variance: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the squared factors of made-up rows, their Gram matrix per row, and their weights in it."""
+        factor = self.shortening(functions**2 @ self.weights**2, reach) ** 2
+        weight = factor * loading_variance
+        scaled = functions * np.sqrt(weight / len(functions))[:, None]
+        return factor, scaled.T @ scaled, weight
+
     def batch(self, rows: TableRows, data: StageData, stage: StageRows) -> RowBatch:
         """Return some of the stage's rows as whole-number vectors."""
         per_value = ROW_LIMIT / self.unit * data.loading_bound / MULTIPLIER
@@ -165,6 +174,26 @@ class Equations:
             float(values[-1, -1]),
             float(spread[-1, -1]),
         )
+
+    def effective_rows(self, shape: NDArray[np.float64], layout: Layout, n_rows: float) -> float:
+        """Return the number of rows behind the moments: the public one unless the noisy trace clearly contradicts it.
+
+        Parameters
+        ----------
+        shape
+            Expected Gram matrix per row.
+        layout
+            What was released.
+        n_rows
+            Number of rows, public or noisy.
+        """
+        squared = layout.weights**2
+        per_row = float(squared @ np.diagonal(shape))
+        seen = float(squared @ np.diagonal(self.gram)) / per_row
+        noise = float(np.sqrt(((squared * np.diagonal(self.gram_noise)) ** 2).sum())) / per_row
+        if abs(seen - n_rows) <= 3.0 * noise:
+            return n_rows
+        return float(np.clip(seen, max(0.02 * n_rows, 1.0), 2.0 * n_rows))
 
 
 def released_entries(basis: Basis, *, target_only: bool = False) -> NDArray[np.bool_]:

@@ -35,15 +35,23 @@ class Prior:
         Prior variance of each coefficient at scale one.
     groups
         Group of each coefficient; group 0 (the intercept, a treatment term) keeps its size, so it is hardly shrunk.
+    leaning
+        A direction in which the coefficients may lie this far, whatever their scales; None if there is none.
     """
 
     sizes: NDArray[np.float64]
     groups: NDArray[np.int64]
+    leaning: NDArray[np.float64] | None = None
 
     def variances(self, log_scales: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of each coefficient."""
         variances: NDArray[np.float64] = self.sizes * np.exp(np.append(0.0, log_scales))[self.groups]
         return variances
+
+    def times(self, variances: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the coefficients' prior covariance, given their own variances, times a matrix."""
+        product: NDArray[np.float64] = variances[:, None] * matrix
+        return product if self.leaning is None else product + np.outer(self.leaning, self.leaning @ matrix)
 
 
 class Evidence:
@@ -75,7 +83,11 @@ class Evidence:
     def law(self, log_scales: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Return prior variances, the inverse of the covariance of z, and the logarithm of its determinant."""
         variances = self.prior.variances(log_scales)
-        return variances, *_inverse((self.gram.matrix * variances) @ self.gram.matrix + self.noise(variances))
+        covariance = (self.gram.matrix * variances) @ self.gram.matrix + self.noise(variances)
+        if self.prior.leaning is not None:
+            seen = self.gram.matrix @ self.prior.leaning
+            covariance += np.outer(seen, seen)
+        return variances, *_inverse(covariance)
 
     def noise(self, variances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the covariance of z given the coefficients; that of G's errors follows from their prior variances."""

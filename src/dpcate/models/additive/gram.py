@@ -29,14 +29,24 @@ _SMALLEST_EIGENVALUES = 0.02, 0.15
 
 @dataclass(frozen=True, slots=True)
 class Gram:
-    """An estimate of G, the variance of its entries that remains, and what its eigenvalues were raised to.
+    """An estimate of G.
 
-    The last is a share of the diagonal's size.
+    Parameters
+    ----------
+    matrix
+        The estimate.
+    variance
+        The variance of its entries that remains.
+    least
+        What its eigenvalues were raised to, as a share of the diagonal's size.
+    entries
+        The estimate entry by entry, before eigenvalues were raised: better where a few entries are read alone.
     """
 
     matrix: NDArray[np.float64]
     variance: NDArray[np.float64]
     least: float = 0.0
+    entries: NDArray[np.float64] | None = None
 
 
 def estimate_gram(
@@ -58,7 +68,7 @@ def estimate_gram(
         remaining[mask] = trust * variance[mask]
     noise = math.sqrt(len(orders) * float(remaining[released].mean())) / level
     least = float(np.clip(noise, *_SMALLEST_EIGENVALUES))
-    return Gram(positive(matrix, least * level), remaining, least)
+    return Gram(positive(matrix, least * level), remaining, least, matrix)
 
 
 def positive(matrix: NDArray[np.float64], lowest: float) -> NDArray[np.float64]:

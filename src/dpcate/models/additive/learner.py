@@ -8,7 +8,7 @@ number of rows. Proofs: ``docs/privacy/histogram.md``, ``docs/privacy/moments.md
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,10 @@ from dpcate.errors import ParameterError
 from dpcate.mechanisms import HistogramRelease, MomentRelease
 from dpcate.models.additive.basis import make_basis
 from dpcate.models.additive.columns import known_shares, release_shares
-from dpcate.models.additive.dependence import draw_codes, known_correlations, treat
+from dpcate.models.additive.correlations import known_correlations
+from dpcate.models.additive.dependence import draw_codes, treat
 from dpcate.models.additive.first_stage import earlier_errors
+from dpcate.models.additive.products import BENT
 from dpcate.models.additive.regression import MomentRegression
 from dpcate.models.additive.rounds import fit_rounds
 from dpcate.models.additive.target import TargetLaw, release_target_law, residual_law
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
     from dpcate.models.protocol import Budget, StageData
 
 __all__ = ["Additive"]
+
+BENT_ROUNDS = 0.6, 0.4
+"""Shares of the moments' budget of a probability whose interactions may bend: the second round looks where the first
+one saw that something is."""
 
 N_MADE_UP = 1024
 """Made-up rows that released laws are averaged over; they are evenly spread, so a thousand are enough."""
@@ -88,7 +94,7 @@ class Additive:
         known = known_shares(data.columns, released)
         law = TargetLaw.of_probability() if data.kind == "probability" else residual_law(data, released)
         mus = self._split(data, budget.mu, n_new=sum(share is None for share in known), with_target=law is None)
-        rounds = (1.0,) if data.kind == "probability" else tuple(share / sum(self.rounds) for share in self.rounds)
+        rounds = _shares_of_rounds(data, self.rounds)
         smallest = mus["moments"] * math.sqrt(min(rounds))
         MomentRelease(mu=smallest, neighbours=budget.neighbours)  # refuses too small a budget
         n_rows = _count(data, mus["count"], budget, noise)
@@ -117,6 +123,8 @@ class Additive:
             and data.treatment_law is None
             and not (data.weighted or data.constant or data.residual_of is not None),
         )
+        if data.kind == "probability" and not _looks_for_bends(stage, basis, rounds):
+            rounds = (1.0,)
         guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
         errors = partial(earlier_errors, data, made_up, released)
         return fit_rounds(stage, basis, noise, guarantee, shares=rounds, first_stage=errors)
@@ -140,6 +148,19 @@ class Additive:
         }
         shares["moments"] = 1.0 - sum(shares.values())
         return {name: mu * math.sqrt(share) for name, share in shares.items()}
+
+
+def _shares_of_rounds(data: StageData, rounds: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the shares of the rounds there may be: a probability needs a second one to follow products with bends."""
+    if data.kind == "probability":
+        return BENT_ROUNDS if data.interactions == "bent" else (1.0,)
+    return tuple(share / sum(rounds) for share in rounds)
+
+
+def _looks_for_bends(stage: MomentRegression, basis: Basis, rounds: tuple[float, ...]) -> bool:
+    """Return whether the first round has products with bends, which only a second one can tell from each other."""
+    first = replace(stage, mu=stage.mu * math.sqrt(rounds[0]))
+    return bool(first.worthwhile(basis)[basis.orders == BENT].any())
 
 
 def _made_up(data: StageData, basis: Basis, correlations: NDArray[np.float64] | None) -> NDArray[np.uint16]:

@@ -23,7 +23,7 @@ class Observation:
 
     ``functions`` holds the basis at made-up rows; ``shift`` is the covariance of what earlier stages' errors add to z;
     ``correction`` is what G has beyond the prediction from released laws; ``n_weighted`` counts shortened rows by their
-    squared factors.
+    squared factors; ``correlations`` are those of the columns' leading functions, where they were worked out.
     """
 
     functions: NDArray[np.float64]
@@ -37,6 +37,7 @@ class Observation:
     attenuation: float
     n_rows: float
     n_weighted: float
+    correlations: NDArray[np.float64] | None = None
 
     def trust(self, expected: float) -> float:
         """Return how far the mean square is believed, from zero to one, where another one was expected."""

@@ -76,6 +76,7 @@ def solve(
     if len(log_scales) > 0:
         log_scales = minimise(evidence, log_scales, low=SMALLEST_SCALE, high=LARGEST_SCALE, near=near)
     variances, inverse, _ = evidence.law(log_scales)
-    crossing = variances[:, None] * gram.matrix
+    crossing = prior.times(variances, gram.matrix)
     gain = crossing @ inverse
-    return Posterior(gain @ z, np.diag(variances) - gain @ crossing.T, log_scales, evidence)
+    before = prior.times(variances, np.eye(len(z)))
+    return Posterior(gain @ z, before - gain @ crossing.T, log_scales, evidence)

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcate.mechanisms import MomentRelease
-from dpcate.models.additive.dependence import draw_codes, seen_correlations
+from dpcate.models.additive.correlations import leading_correlations, matched_correlations, seen_correlations
+from dpcate.models.additive.dependence import draw_codes
 from dpcate.models.additive.design import plan_weights
 from dpcate.models.additive.equations import TARGET_WEIGHT, Equations, Layout, released_entries
 from dpcate.models.additive.gram import Gram, estimate_gram, positive
 from dpcate.models.additive.observation import Observation
 from dpcate.models.additive.posterior import Prior
+from dpcate.models.additive.products import BENT
 from dpcate.models.additive.target import clip_at, clip_of_mean
 
 if TYPE_CHECKING:
@@ -41,6 +43,9 @@ _PER_ROW = (1 + TARGET_WEIGHT**2) / TARGET_WEIGHT
 
 DEPENDENT = 0.1
 """Columns whose correlations are all smaller than this may as well be independent."""
+
+FINE = 3
+"""The order of the first curve that is more than a bend."""
 
 MOST_LEFT = 10.0
 """A mean's target may have at most this many times the variance that was expected."""
@@ -64,7 +69,7 @@ class MomentRegression:
     n_rows
         Number of rows, public or noisy.
     mu, neighbours
-        What the release of the moments may cost.
+        What the release may cost.
     independent
         Whether made-up rows have independent columns because nothing else is known yet; what the first release says of
         their dependence is then used to read it. Only for stages whose rows all count alike.
@@ -159,9 +164,15 @@ class MomentRegression:
         return plan_weights(prior, self.sampling / level, noise)
 
     def worthwhile(self, basis: Basis) -> NDArray[np.bool_]:
-        """Return which functions are worth their noise."""
+        """Return which functions are worth their noise.
+
+        Of many products with bends a few may matter far more than the prior expects: where there is budget for finer
+        curves all are looked at, with little weight, until a round has shown which.
+        """
         weights = self.plan(self.prior(basis).sizes)
         worth: NDArray[np.bool_] = (weights >= SMALLEST_WEIGHT) | (basis.orders <= 0)
+        if self.data.interactions == "bent" and worth[basis.orders == FINE].any():
+            worth |= basis.orders == BENT
         return worth
 
     def begin(self, basis: Basis, noise: NoiseSource, *, target_only: bool = False) -> MomentNoise:
@@ -204,11 +215,32 @@ class MomentRegression:
         seen = self._read(equations, layout, functions, errors=errors, before=before)
         if not self.independent or before is not None:
             return seen
-        correlations = seen_correlations(basis, seen.gram.matrix)
-        if np.abs(correlations - np.eye(len(correlations))).max() < DEPENDENT:
-            return seen
-        made_up = draw_codes(basis.columns, correlations, len(self.made_up))
-        return self._read(equations, layout, basis.matrix(made_up), errors=errors, before=before)
+        correlations = seen_correlations(basis, seen.gram)
+        if np.abs(correlations - np.eye(len(correlations))).max() >= DEPENDENT:
+            seen, correlations = self._read_again(equations, layout, seen, correlations, errors)
+        return replace(seen, correlations=correlations)
+
+    def _read_again(
+        self,
+        equations: Equations,
+        layout: Layout,
+        seen: Observation,
+        wanted: NDArray[np.float64],
+        errors: NDArray[np.float64] | None,
+    ) -> tuple[Observation, NDArray[np.float64]]:
+        """Return what the equations say of rows that hang together, and the correlations of such rows.
+
+        The correlations come from the same noisy entries, which are therefore as unsure as before.
+        """
+        basis, n_rows = layout.basis, len(self.made_up)
+        functions = basis.matrix(draw_codes(basis.columns, wanted, n_rows))
+        got = leading_correlations(basis, layout.shape(functions, self.reach, self.loading_variance)[1])
+        correlations = matched_correlations(wanted, wanted=wanted, got=got)
+        functions = basis.matrix(draw_codes(basis.columns, correlations, n_rows))
+        again = self._read(equations, layout, functions, errors=errors, before=None)
+        leading = (basis.orders[:, None] == 0) & (basis.orders == 0)
+        unsure = np.where(leading, np.maximum(seen.gram.variance, again.gram.variance), again.gram.variance)
+        return replace(again, gram=replace(again.gram, variance=unsure)), correlations
 
     def _read(
         self,
@@ -220,11 +252,8 @@ class MomentRegression:
         before: Observation | None,
     ) -> Observation:
         """Return what the equations say, their Gram matrix predicted from the functions at made-up rows."""
-        factor = layout.shortening(functions**2 @ layout.weights**2, self.reach) ** 2
-        weight = factor * self.loading_variance
-        scaled = functions * np.sqrt(weight / len(functions))[:, None]
-        shape = scaled.T @ scaled
-        n_rows = _effective_rows(equations, shape, layout, self.n_rows) if before is None else before.n_rows
+        factor, shape, weight = layout.shape(functions, self.reach, self.loading_variance)
+        n_rows = equations.effective_rows(shape, layout, self.n_rows) if before is None else before.n_rows
         level = n_rows * float(weight.mean())
         if before is None:
             gram = estimate_gram(equations, n_rows * shape, level, layout.basis.orders)
@@ -270,14 +299,3 @@ class MomentRegression:
         left = float(np.clip((seen.mean_square - explained) / total, 0.1, most))
         trust = seen.trust(total)
         return self.target.scaled(math.sqrt(trust * left + (1 - trust) * unseen))
-
-
-def _effective_rows(equations: Equations, shape: NDArray[np.float64], layout: Layout, n_rows: float) -> float:
-    """Return the number of rows behind the moments: the public one unless the noisy trace clearly contradicts it."""
-    squared = layout.weights**2
-    per_row = float(squared @ np.diagonal(shape))
-    seen = float(squared @ np.diagonal(equations.gram)) / per_row
-    noise = float(np.sqrt(((squared * np.diagonal(equations.gram_noise)) ** 2).sum())) / per_row
-    if abs(seen - n_rows) <= 3.0 * noise:
-        return n_rows
-    return float(np.clip(seen, max(0.02 * n_rows, 1.0), 2.0 * n_rows))

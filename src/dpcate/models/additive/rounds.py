@@ -15,8 +15,10 @@ import numpy as np
 
 from dpcate.models.additive.assembly import assemble
 from dpcate.models.additive.confidence import CENTRE, LOOSE, Confidence, find_confidence
-from dpcate.models.additive.dependence import CORRELATIONS, correlations_of
+from dpcate.models.additive.correlations import CORRELATIONS, correlation_document, seen_correlations
 from dpcate.models.additive.gram import Gram
+from dpcate.models.additive.heredity import likelier_prior
+from dpcate.models.additive.leaning import propensity_leaning
 from dpcate.models.additive.posterior import NEAR, solve
 from dpcate.models.additive.target import RESIDUAL
 from dpcate.models.additive.uncertainty import POSTERIOR, constant_document, posterior_document
@@ -80,18 +82,28 @@ def fit_rounds(
     everything, kept = basis, now.worthwhile(basis)
     basis = everything.keep(kept)
     begun = now.begin(basis, noise)
-    prior, errors = now.prior(basis), first_stage(now.clip)
+    prior, errors = replace(now.prior(basis), leaning=propensity_leaning(now, basis)), first_stage(now.clip)
     seen = now.observe(basis, prior.sizes, begun, errors=errors)
     noises = np.diag(seen.z_noise**2) + seen.shift
     near = _NEAR_ENOUGH if len(shares) > 1 else NEAR
     posterior = solve(seen.z, noises, seen.gram, sampling=now.sampling, prior=prior, near=near)
+    if stage.data.interactions != "plain" and basis.products:
+        posterior, prior = likelier_prior(
+            posterior,
+            prior,
+            basis,
+            n_features=stage.data.n_features,
+            solved=lambda other: solve(
+                seen.z, noises, seen.gram, sampling=now.sampling, prior=other, start=posterior.log_scales, near=near
+            ),
+        )
     law = now.residual(seen, posterior.mean)
     rounds = [_Round(seen, np.zeros(basis.n_terms), now.clip)]
     for share in shares[1:]:
         begun = replace(stage, mu=stage.mu * math.sqrt(share)).begin(basis, noise, target_only=True)
         start = assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details={})
         now = _on_residuals(stage, start, law, math.sqrt(share))
-        seen = now.observe(basis, np.diagonal(posterior.covariance), begun, errors=errors, before=rounds[0].seen)
+        seen = now.observe(basis, _unsure(stage, posterior), begun, errors=errors, before=rounds[0].seen)
         law = now.residual(seen, np.zeros(basis.n_terms))
         rounds.append(_Round(seen, posterior.mean, now.clip))
         lost = law.lost if stage.data.constant else None
@@ -99,9 +111,21 @@ def fit_rounds(
     coefficients, document = _to_release(now, everything, kept, posterior)
     details: dict[str, Any] = {RESIDUAL: law.to_dict(), "n_terms": basis.n_terms, POSTERIOR: document}
     if not stage.data.weighted and not stage.data.constant:
-        details[CORRELATIONS] = correlations_of(stage.data.columns, basis, rounds[0].seen.gram.matrix)
+        details[CORRELATIONS] = _correlations(stage, basis, rounds[0].seen)
     function = assemble(stage.data, basis, coefficients, centre=centre, guarantee=guarantee, details=details)
     return function if stage.data.interactions == "plain" else _centred(function, coefficients, rounds[0].seen)
+
+
+def _unsure(stage: MomentRegression, posterior: Posterior) -> NDArray[np.float64]:
+    """Return how unsure each coefficient is; where few of many products matter, their scale is unsure too."""
+    unsure = np.diagonal(posterior.covariance)
+    return unsure + np.diagonal(posterior.doubt().covariance) if stage.data.interactions == "bent" else unsure
+
+
+def _correlations(stage: MomentRegression, basis: Basis, seen: Observation) -> dict[str, object]:
+    """Return the document of the columns' correlations, as the first release shows them."""
+    known = seen_correlations(basis, seen.gram) if seen.correlations is None else seen.correlations
+    return correlation_document(stage.data.columns, basis, known)
 
 
 def _centred(function: AdditiveFunction, coefficients: NDArray[np.float64], seen: Observation) -> AdditiveFunction:
