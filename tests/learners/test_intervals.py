@@ -1,6 +1,7 @@
 """Limits of effects, averages and curves: inside what is possible, ordered by level, saved with the model."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,6 +30,16 @@ def people():
 
 
 each_learner = pytest.mark.parametrize("learner", LEARNERS)
+
+
+@pytest.mark.parametrize("learner", [DRLearner, RLearner])
+def test_an_average_that_noise_drove_beyond_what_is_possible_is_brought_back(learner, people):
+    """Hardly anybody is a control, so that noise is divided by next to nothing."""
+    schema = replace(SCHEMA, propensity=0.999)
+    for seed in range(6):
+        fitted = learner(schema, epsilon=0.3, random_state=seed).fit_table(draw(3000, seed))
+        low, high = fitted.ate_interval()
+        assert -WIDEST <= low <= fitted.ate() <= high <= WIDEST
 
 
 @each_learner

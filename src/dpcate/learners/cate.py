@@ -232,7 +232,7 @@ class CateLearner(Inferences, Parameters):
         """
         if X is not None:
             return float(self.effect(X).mean())
-        return self._fitted("effect").intercept
+        return self._fitted("effect").average
 
     def ate_interval(self, X: Any = None, alpha: float = 0.05) -> tuple[float, float]:  # noqa: ANN401
         """Return lower and upper limits of the average effect, where the model knows its own error.

@@ -197,7 +197,7 @@ class Inferences:
         model, known = self._fitted("effect"), self._uncertainty()
         stderr = float(np.sqrt(max(known.average_variance, 0.0)))
         return AverageInference(
-            mean_point=model.intercept, shift_mean=known.average_shift, stderr_mean=stderr, widest=self._widest
+            mean_point=model.average, shift_mean=known.average_shift, stderr_mean=stderr, widest=self._widest
         )
 
     def group_effects(

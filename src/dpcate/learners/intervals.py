@@ -46,7 +46,7 @@ def average_limits(
 ) -> tuple[float, float]:
     """Return lower and upper limits of the average effect, over the released distribution or over rows."""
     if codes is None:
-        estimate, shift, variance = model.intercept, known.average_shift, known.average_variance
+        estimate, shift, variance = model.average, known.average_shift, known.average_variance
     else:
         estimate, shift = float(model.predict(codes).mean()), float(known.shifts(codes).mean())
         variance = known.variance_of_mean(codes)

@@ -145,6 +145,11 @@ class AdditiveFunction:
         tables = tuple(table - mean for table, mean in zip(self.tables, means, strict=True))
         return replace(self, tables=tables, intercept=self.intercept + sum(means))
 
+    @property
+    def average(self) -> float:
+        """The average score over the noisy distribution of the inputs, within the range of the function's values."""
+        return float(np.clip(self.intercept, self.low, self.high))
+
     def score(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return intercept plus terms for each row of ``codes``, before link and clipping."""
         total = np.full(len(codes), self.intercept)

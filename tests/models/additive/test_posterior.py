@@ -3,6 +3,7 @@ import pytest
 from scipy.optimize import minimize
 
 from dpcate.models.additive.evidence import SCALE_MEAN, Evidence
+from dpcate.models.additive.first_stage import _root
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.posterior import Prior, solve
 
@@ -127,3 +128,20 @@ def test_where_the_search_starts_does_not_change_what_it_finds(start):
     other = solve(z, covariance, gram, sampling=SAMPLING, prior=prior, start=np.array(start))
     assert other.log_scales == pytest.approx(usual.log_scales, abs=1e-2)
     assert other.mean == pytest.approx(usual.mean, abs=1e-3)
+
+
+@pytest.mark.parametrize("leaning", [False, True])
+@pytest.mark.parametrize("n_rows", [1e4, 1e8, 1e12])
+def test_with_any_number_of_rows_variances_are_never_negative_and_errors_can_be_drawn(leaning, n_rows):
+    groups = np.concatenate([[0], np.repeat(np.arange(1, 9), 5)])
+    sizes, leading = np.concatenate([[0.2], np.tile([0.4, 0.05, 0.05, 0.004, 0.0016], 8)]), 1 + 5 * np.arange(8)
+    G = np.eye(41)
+    G[np.ix_(leading, leading)] += 0.9 - 0.9 * np.eye(8)
+    along = np.where(np.isin(np.arange(41), leading), 0.35, 0.02)
+    prior, gram = Prior(sizes, groups, along if leaning else None), Gram(n_rows * G, np.zeros_like(G))
+    z = n_rows * G @ (0.3 * along) + np.sqrt(n_rows) * np.random.default_rng(0).normal(size=41)
+    posterior = solve(z, 1e4 * np.eye(41), gram, sampling=0.01, prior=prior)
+    assert (np.diagonal(posterior.covariance) >= 0.0).all()
+    root = _root(posterior.covariance)
+    assert np.isfinite(root).all()
+    assert root @ root.T == pytest.approx(posterior.covariance, abs=1e-7)

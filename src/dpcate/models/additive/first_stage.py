@@ -142,11 +142,20 @@ def _alike(one: Uncertainty, other: Uncertainty) -> bool:
 
 def _draws(known: Uncertainty, stream: int, n_draws: int) -> NDArray[np.float64]:
     """Return draws of the error of a model's coefficients."""
-    covariance = known.covariance
-    jitter = 1e-12 * float(np.trace(covariance)) / len(covariance) + 1e-300
-    root = np.linalg.cholesky(covariance + jitter * np.eye(len(covariance)))
-    draws: NDArray[np.float64] = root @ _normals(len(covariance), stream, n_draws)
+    draws: NDArray[np.float64] = _root(known.covariance) @ _normals(len(known.covariance), stream, n_draws)
     return draws
+
+
+def _root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a root of a covariance; with very many rows round-off may have left it with negative eigenvalues."""
+    jitter = 1e-12 * float(np.trace(covariance)) / len(covariance) + 1e-300
+    root: NDArray[np.float64]
+    try:
+        root = np.linalg.cholesky(covariance + jitter * np.eye(len(covariance)))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return root
 
 
 @lru_cache(maxsize=64)

@@ -1,8 +1,8 @@
 """The additive model on noisy moments: our default base learner.
 
-What is released: a histogram of columns not seen before, a histogram of the target where its law is not known, and one
-matrix of second moments. Everything else is post-processing on matrices of a few dozen rows, independent of the
-number of rows. Proofs: ``docs/privacy/histogram.md``, ``docs/privacy/moments.md``.
+What is released: a histogram of columns not seen before, a histogram of the target where its law is not known, and
+second moments, in one or more rounds. Everything else is post-processing on matrices of a few dozen rows, independent
+of the number of rows. Proofs: ``docs/privacy/histogram.md``, ``docs/privacy/moments.md``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Additive:
         Shares of the stage's mu^2 for the histogram of columns, for that of the target, and for the number of rows;
         each is spent only where the stage needs it.
     rounds
-        Shares of the moments' budget, one per round; they sum to one.
+        Shares of the moments' budget, one per round; they sum to one. A probability has one round, or, where it looks
+        for interactions that bend, those of ``BENT_ROUNDS``.
     pairs
         Whether products of two features' leading terms may be used.
     """

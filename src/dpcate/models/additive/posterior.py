@@ -78,5 +78,6 @@ def solve(
     variances, inverse, _ = evidence.law(log_scales)
     crossing = prior.times(variances, gram.matrix)
     gain = crossing @ inverse
-    before = prior.times(variances, np.eye(len(z)))
-    return Posterior(gain @ z, before - gain @ crossing.T, log_scales, evidence)
+    covariance = prior.times(variances, np.eye(len(z))) - gain @ crossing.T
+    np.fill_diagonal(covariance, np.maximum(np.diagonal(covariance), 0.0))  # round-off, with very many rows
+    return Posterior(gain @ z, covariance, log_scales, evidence)
