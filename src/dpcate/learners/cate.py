@@ -106,8 +106,9 @@ class CateLearner(Inferences, Parameters):
         )
 
     def _effect_model(self, released: Released) -> AdditiveFunction:
-        """Return the effect as a function of the features, from released models only."""
-        return released["effect"]
+        """Return the effect as a function of the features, from released models only; within what is possible."""
+        model, widest = released["effect"], self.schema.outcome.high - self.schema.outcome.low
+        return replace(model, low=max(model.low, -widest), high=min(model.high, widest))
 
     def fit(self, Y: Any, T: Any, X: Any = None) -> Self:  # noqa: ANN401 - any array or frame
         """Fit on outcome, treatment and features, in EconML's order.

@@ -9,7 +9,7 @@ between zero and one, an outcome within its bounds, and the score is clipped. Ev
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -146,10 +146,10 @@ def _draws(known: Uncertainty, stream: int, n_draws: int) -> NDArray[np.float64]
     return draws
 
 
-def _root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+def _root(covariance: NDArray[np.float64]) -> NDArray[Any]:
     """Return a root of a covariance; with very many rows round-off may have left it with negative eigenvalues."""
     jitter = 1e-12 * float(np.trace(covariance)) / len(covariance) + 1e-300
-    root: NDArray[np.float64]
+    root: NDArray[Any]
     try:
         root = np.linalg.cholesky(covariance + jitter * np.eye(len(covariance)))
     except np.linalg.LinAlgError:
