@@ -46,6 +46,29 @@ def test_a_propensity_is_as_rough_as_the_baseline_unless_told():
     assert (world.baseline.together, world.propensity.together) == (0.9, 0.1)
 
 
+FOUR = Schema(SCHEMA.outcome, SCHEMA.treatment, [Number(name, -4, 4) for name in "abcd"])
+
+
+def beyond_curves(values, scores):
+    """Return the share of the variance that no sum of curves has."""
+    powers = np.column_stack([np.ones(len(scores)), *(scores**k for k in range(1, 7)), np.abs(scores)])
+    return float((values - powers @ np.linalg.lstsq(powers, values, rcond=None)[0]).var() / values.var())
+
+
+@pytest.mark.parametrize(("propensity", "share"), [(0.0, 0.0), (0.5, 0.25), (1.0, 1.0)])
+def test_what_treatment_follows_of_the_baseline_is_as_rough_as_the_propensity(propensity, share):
+    assumed = Assumptions.of(FOUR, roughness=1.0, propensity_roughness=propensity, confounding=0.6)
+    world = World(FOUR, assumed, public_generator())
+    scores = world._scores(20_000)[0]
+    baseline, followed = world.baseline.of(scores), world.confounders.of(scores)
+    rough = beyond_curves(baseline, scores)
+    assert rough > 0.1, "a hinge of two features is no sum of curves"
+    assert beyond_curves(followed, scores) == pytest.approx(share * rough, abs=0.03)
+    assert (followed.mean(), followed.std()) == pytest.approx((0.0, 1.0), abs=0.05)
+    logit = world.confounding * followed
+    assert np.cov(logit, baseline)[0, 1] == pytest.approx(0.6, abs=0.03)
+
+
 @pytest.mark.parametrize("correlation", [0.0, 0.6])
 def test_features_hang_together_as_strongly_as_assumed(correlation):
     schema = Schema(SCHEMA.outcome, SCHEMA.treatment, [Number(name, 0, 1) for name in "abcd"])

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from dpcate.errors import ParameterError
+from dpcate.planning.surface import Follower, Surface
 from dpcate.schema import Number
 
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ _PROPENSITY_SD, _CONFOUNDED = 1.0, 0.5
 _FEW, _TOGETHER = 5, 0.5
 """Features that carry baseline and propensity, and the default share of their variance that is not a sum of curves."""
 
-_BENT = 0.3
-"""Size of a curve's bend beside its slope."""
-
 _EFFECT_FEATURES, _EFFECT_TOGETHER = 3, 0.25
 """Defaults of the same for the effect."""
+
+_MANY = 4000
+"""People on whom a function's spread is measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,8 @@ class Assumptions:
         Standard deviation of the propensity's logit, and its correlation with the baseline; a propensity that the
         schema knows overrules them.
     roughness, propensity_roughness
-        As ``together``, for the baseline and for the propensity's logit.
+        As ``together``, for the baseline and for the propensity's logit. A propensity that is less rough than the
+        baseline follows its sum of curves more than the rest of it.
     correlation
         How strongly features hang together: the absolute correlation of any two, with random signs.
     features
@@ -171,10 +173,12 @@ class World:
         self.signs = generator.choice((-1.0, 1.0), len(schema.features))
         scores = self._scores(_MANY)[0]
         self.baseline, self.propensity = (
-            _Surface.drawn(scores, generator, _FEW, share)
-            for share in (assumed.roughness, assumed.propensity_roughness)
+            Surface.drawn(scores, generator, _FEW, share) for share in (assumed.roughness, assumed.propensity_roughness)
         )
-        self.effect = _Surface.drawn(scores, generator, assumed.effect_features, assumed.together)
+        self.effect = Surface.drawn(scores, generator, assumed.effect_features, assumed.together)
+        beyond = min(assumed.propensity_roughness / assumed.roughness, 1.0) if assumed.roughness > 0.0 else 1.0
+        self.confounders = Follower.of_surface(self.baseline, scores, beyond)
+        self.confounding = float(np.clip(assumed.confounding / self.confounders.likeness, -1.0, 1.0))
 
     def draw(self, n_rows: int) -> Study:
         """Return a table with ``n_rows`` people."""
@@ -182,8 +186,8 @@ class World:
         scores, X = self._scores(n_rows)
         effect = assumed.average_effect + assumed.effect_sd * self.effect.of(scores)
         if schema.propensity is None:
-            own = math.sqrt(1 - assumed.confounding**2) * self.propensity.of(scores)
-            logit = assumed.propensity_sd * (assumed.confounding * self.baseline.of(scores) + own)
+            own = math.sqrt(1 - self.confounding**2) * self.propensity.of(scores)
+            logit = assumed.propensity_sd * (self.confounding * self.confounders.of(scores) + own)
             propensity = np.clip(expit(logit), 0.05, 0.95)
         else:
             propensity = np.full(n_rows, schema.propensity)
@@ -216,71 +220,6 @@ class World:
             return (shares - 0.5) * math.sqrt(12), feature.low + shares * (feature.high - feature.low)
         inside = np.clip(normals, -_BELL_WIDTH, _BELL_WIDTH)
         return inside, feature.low + (inside / (2 * _BELL_WIDTH) + 0.5) * (feature.high - feature.low)
-
-
-_Scale = tuple[float, float]
-
-_MANY = 4000
-"""People on whom a function's spread is measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Surface:
-    """A function of the features with mean zero and variance one: bent curves, and hinges of sums of features.
-
-    Parameters
-    ----------
-    slopes, bends
-        Per feature, how steep its curve is and how bent.
-    hinges
-        Per column, which features are added before the sum is cut off at zero.
-    together
-        Share of the variance that the hinges have.
-    scales
-        Mean and standard deviation of curves, of hinges and of the whole.
-    """
-
-    slopes: NDArray[np.float64]
-    bends: NDArray[np.float64]
-    hinges: NDArray[np.float64]
-    together: float
-    scales: tuple[_Scale, _Scale, _Scale] = ((0.0, 1.0), (0.0, 1.0), (0.0, 1.0))
-
-    @classmethod
-    def drawn(
-        cls, scores: NDArray[np.float64], generator: np.random.Generator, n_used: int, together: float
-    ) -> _Surface:
-        """Return a random function of ``n_used`` features, standardised on ``scores``."""
-        n_features = scores.shape[1]
-        used = generator.permutation(n_features)[:n_used]
-        signs = generator.choice((-1.0, 1.0), n_features)
-        inside = np.isin(np.arange(n_features), used)
-        slopes = np.where(inside, signs * generator.uniform(0.5, 1.5, n_features), 0.0)
-        bends = np.where(inside, _BENT * generator.standard_normal(n_features), 0.0)
-        n_hinges = max(len(used) // 2, 1)
-        hinges = np.zeros((n_features, n_hinges))
-        hinges[used, np.arange(len(used)) % n_hinges] = signs[used]
-        curves, bent = (_scale(part) for part in cls(slopes, bends, hinges, together).parts(scores))
-        whole = cls(slopes, bends, hinges, together, (curves, bent, (0.0, 1.0))).of(scores)
-        return cls(slopes, bends, hinges, together, (curves, bent, _scale(whole)))
-
-    def parts(self, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return curves and hinges for each row."""
-        curves = scores @ self.slopes + np.sqrt(1.0 + scores**2) @ self.bends
-        signs = np.where(np.arange(self.hinges.shape[1]) % 2, -1.0, 1.0)
-        return curves, np.maximum(scores @ self.hinges, 0.0) @ signs
-
-    def of(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the function's value for each row."""
-        curves, hinges = self.parts(scores)
-        first, second, last = self.scales
-        whole = math.sqrt(1 - self.together) * (curves - first[0]) / first[1]
-        whole += math.sqrt(self.together) * (hinges - second[0]) / second[1]
-        return (whole - last[0]) / last[1]
-
-
-def _scale(values: NDArray[np.float64]) -> _Scale:
-    return float(values.mean()), float(values.std()) or 1.0
 
 
 def _number(name: str, value: float, *, least: float = 0.0) -> float:
