@@ -58,9 +58,11 @@ def test_columns_without_a_single_leading_function_have_no_correlations():
     assert np.array_equal(seen_correlations(basis, gram_of(np.eye(basis.n_terms))), np.eye(1))
 
 
+@pytest.mark.parametrize("n_rows", [1.0, -1.0, 0.0])
 @pytest.mark.parametrize("diagonal", [1.0, 1e-9, -5.0])
-def test_seen_correlations_are_possible_whatever_noise_made_of_the_matrix(diagonal):
+def test_seen_correlations_are_possible_whatever_noise_made_of_the_matrix(diagonal, n_rows):
     matrix = np.eye(BASIS.n_terms)
+    matrix[0, 0] = n_rows
     at = np.flatnonzero(BASIS.orders == 0)[:2]
     matrix[at[0], at[1]] = matrix[at[1], at[0]] = 7.0
     matrix[at, at] = diagonal

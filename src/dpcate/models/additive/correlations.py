@@ -96,8 +96,9 @@ def matched_correlations(
 def leading_correlations(basis: Basis, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the correlations that a Gram matrix has; zero for columns without a single leading function."""
     at, single = _leading(basis)
-    block = matrix[np.ix_(at, at)] - np.outer(matrix[at, 0], matrix[at, 0]) / matrix[0, 0]
-    spread = np.sqrt(np.maximum(np.diagonal(block), _LEAST_SPREAD * abs(float(matrix[0, 0]))))
+    n_rows = float(matrix[0, 0]) or 1.0  # noise may have left nothing
+    block = matrix[np.ix_(at, at)] - np.outer(matrix[at, 0], matrix[at, 0]) / n_rows
+    spread = np.sqrt(np.maximum(np.diagonal(block), _LEAST_SPREAD * abs(n_rows)))
     known = np.clip(block / np.outer(spread, spread), -_LARGEST, _LARGEST)
     np.fill_diagonal(known, 1.0)
     correlations = np.eye(len(basis.columns))
