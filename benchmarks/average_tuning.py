@@ -32,7 +32,7 @@ VARIANTS = {
         constants={("rounds", "LOOSE"): {"probability": (6.0, 3.0), "mean": (6.0, 3.0)}}
     ),
     "errors of the first stages as products, without bounds": Variant(stages={"effect": {"score_law": None}}),
-    "the mean's law never wider than it was guessed": Variant(constants={("regression", "MOST_LEFT"): 1.0}),
+    "the mean's law never wider than it was guessed": Variant(constants={("leftover", "MOST_LEFT"): 1.0}),
     "tails as long as the law says": Variant(constants={("target", "LONGER"): 1.0}),
     "what clipping takes counts four times as much": Variant(constants={("target", "LOST"): 2.0}),
     "stage weights 0.28, 0.32, 0.4": weights(0.28, 0.32, 0.4),

@@ -99,7 +99,7 @@ def test_matching_makes_up_for_what_shortened_rows_hide():
         return leading_correlations(BASIS, (functions * weight[:, None]).T @ functions)
 
     wanted = hidden(TRUTH)
-    matched = matched_correlations(wanted, wanted=wanted, got=hidden(wanted))
+    matched = matched_correlations(wanted, hidden(wanted))
     before, after = (np.abs(hidden(each) - wanted).max() for each in (wanted, matched))
     assert before > 0.02, "there is something to make up for"
     assert after < 0.5 * before

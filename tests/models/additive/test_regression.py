@@ -17,8 +17,9 @@ from dpcate.models.additive.dependence import draw_codes
 from dpcate.models.additive.equations import TARGET_WEIGHT, Layout, released_entries
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.learner import N_MADE_UP
+from dpcate.models.additive.leftover import MOST_LEFT, residual_after
 from dpcate.models.additive.observation import Observation
-from dpcate.models.additive.regression import DEPENDENT, MOST_LEFT, SMALLEST_WEIGHT, MomentRegression
+from dpcate.models.additive.regression import DEPENDENT, SMALLEST_WEIGHT, MomentRegression
 from dpcate.models.additive.target import RESIDUAL, TargetLaw, clip_of_mean
 from dpcate.schema import Category, Number
 from dpcate.tables import GRID
@@ -173,10 +174,10 @@ def test_only_a_mean_s_law_may_widen():
     for stage, most in ((constant, math.sqrt(MOST_LEFT)), (varying, 1.0)):
         total = stage.target.clipped_variance(stage.clip)
         seen = observed(mean_square=100 * total, mean_square_noise=0.0)
-        assert stage.residual(seen, np.zeros(1)).scale == pytest.approx(most * stage.target.scale)
+        assert residual_after(stage, seen, np.zeros(1)).scale == pytest.approx(most * stage.target.scale)
         seen = observed(mean_square=100 * total, mean_square_noise=1e6 * total)
         guess = 1.0 if stage is constant else math.sqrt(0.6)
-        assert stage.residual(seen, np.zeros(1)).scale == pytest.approx(guess * stage.target.scale, rel=1e-3)
+        assert residual_after(stage, seen, np.zeros(1)).scale == pytest.approx(guess * stage.target.scale, rel=1e-3)
 
 
 @pytest.mark.parametrize("kind", ["mean", "probability"])

@@ -77,20 +77,17 @@ def seen_correlations(basis: Basis, gram: Gram) -> NDArray[np.float64]:
     return _possible(leading_correlations(basis, matrix), least=float(np.clip(noise, _LEAST, _MOST_RAISED)))
 
 
-def matched_correlations(
-    correlations: NDArray[np.float64], *, wanted: NDArray[np.float64], got: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def matched_correlations(wanted: NDArray[np.float64], got: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return correlations one step nearer to those whose rows look as the released ones.
 
     Parameters
     ----------
-    correlations
-        Of rows that were made up.
-    wanted, got
-        What the release shows, and what it would have shown of the made-up rows: long rows are shortened, which hides
-        part of how features hang together.
+    wanted
+        What the release shows, and what rows were made up with.
+    got
+        What it would have shown of these: long rows are shortened, which hides part of how features hang together.
     """
-    return _possible(correlations + wanted - got, least=_LEAST)
+    return _possible(wanted + wanted - got, least=_LEAST)
 
 
 def leading_correlations(basis: Basis, matrix: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -47,9 +47,6 @@ DEPENDENT = 0.1
 FINE = 3
 """The order of the first curve that is more than a bend."""
 
-MOST_LEFT = 10.0
-"""A mean's target may have at most this many times the variance that was expected."""
-
 TREATMENT_SIGNAL = 2.0
 """Prior variance of a treatment's term, in variances of the target: hardly any shrinkage."""
 
@@ -235,7 +232,7 @@ class MomentRegression:
         basis, n_rows = layout.basis, len(self.made_up)
         functions = basis.matrix(draw_codes(basis.columns, wanted, n_rows))
         got = leading_correlations(basis, layout.shape(functions, self.reach, self.loading_variance)[1])
-        correlations = matched_correlations(wanted, wanted=wanted, got=got)
+        correlations = matched_correlations(wanted, got)
         functions = basis.matrix(draw_codes(basis.columns, correlations, n_rows))
         again = self._read(equations, layout, functions, errors=errors, before=None)
         leading = (basis.orders[:, None] == 0) & (basis.orders == 0)
@@ -276,26 +273,3 @@ class MomentRegression:
             n_rows=n_rows,
             n_weighted=n_rows * float(factor.mean()),
         )
-
-    def sampling_after(self, seen: Observation) -> float:
-        """Return the variance of what is left, from the mean square that was seen, as far as its noise allows.
-
-        Before the release it was a guess from an earlier stage's residual, which may be too small: an effect that
-        differs from person to person, or an outcome whose spread differs, add to it.
-        """
-        total = self.target.clipped_variance(self.clip)
-        seen_share = float(np.clip(seen.mean_square / total, 0.3, 3.0))
-        trust = seen.trust(total)
-        return self.sampling * (trust * seen_share + 1.0 - trust)
-
-    def residual(self, seen: Observation, mean: NDArray[np.float64]) -> TargetLaw:
-        """Return the law of what is left: total minus explained, trusted as far as its noise allows.
-
-        A regression leaves less than there was. A mean explains nothing; its target's law was a guess and may widen.
-        """
-        most, unseen = (MOST_LEFT, 1.0) if self.data.constant else (1.0, 0.6)
-        total = self.target.clipped_variance(self.clip)
-        explained = (2 * seen.attenuation * mean @ seen.z - mean @ seen.gram.matrix @ mean) / seen.n_weighted
-        left = float(np.clip((seen.mean_square - explained) / total, 0.1, most))
-        trust = seen.trust(total)
-        return self.target.scaled(math.sqrt(trust * left + (1 - trust) * unseen))

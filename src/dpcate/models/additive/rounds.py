@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from dpcate.models.additive.correlations import CORRELATIONS, correlation_docume
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.heredity import likelier_prior
 from dpcate.models.additive.leaning import propensity_leaning
+from dpcate.models.additive.leftover import residual_after, sampling_after
 from dpcate.models.additive.posterior import NEAR, solve
 from dpcate.models.additive.target import RESIDUAL
 from dpcate.models.additive.uncertainty import POSTERIOR, constant_document, posterior_document
@@ -84,36 +86,40 @@ def fit_rounds(
     begun = now.begin(basis, noise)
     prior, errors = replace(now.prior(basis), leaning=propensity_leaning(now, basis)), first_stage(now.clip)
     seen = now.observe(basis, prior.sizes, begun, errors=errors)
-    noises = np.diag(seen.z_noise**2) + seen.shift
-    near = _NEAR_ENOUGH if len(shares) > 1 else NEAR
-    posterior = solve(seen.z, noises, seen.gram, sampling=now.sampling, prior=prior, near=near)
-    if stage.data.interactions != "plain" and basis.products:
-        posterior, prior = likelier_prior(
-            posterior,
-            prior,
-            basis,
-            n_features=stage.data.n_features,
-            solved=lambda other: solve(
-                seen.z, noises, seen.gram, sampling=now.sampling, prior=other, start=posterior.log_scales, near=near
-            ),
-        )
-    law = now.residual(seen, posterior.mean)
+    posterior, prior = _after_one(now, basis, seen, prior, near=_NEAR_ENOUGH if len(shares) > 1 else NEAR)
+    law = residual_after(now, seen, posterior.mean)
     rounds = [_Round(seen, np.zeros(basis.n_terms), now.clip)]
     for share in shares[1:]:
         begun = replace(stage, mu=stage.mu * math.sqrt(share)).begin(basis, noise, target_only=True)
         start = assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details={})
         now = _on_residuals(stage, start, law, math.sqrt(share))
         seen = now.observe(basis, _unsure(stage, posterior), begun, errors=errors, before=rounds[0].seen)
-        law = now.residual(seen, np.zeros(basis.n_terms))
+        law = residual_after(now, seen, np.zeros(basis.n_terms))
         rounds.append(_Round(seen, posterior.mean, now.clip))
         lost = law.lost if stage.data.constant else None
-        posterior = _combined(rounds, posterior, now.sampling_after(seen), prior, lost=lost)
+        posterior = _combined(rounds, posterior, sampling_after(now, seen), prior, lost=lost)
     coefficients, document = _to_release(now, everything, kept, posterior)
     details: dict[str, Any] = {RESIDUAL: law.to_dict(), "n_terms": basis.n_terms, POSTERIOR: document}
     if not stage.data.weighted and not stage.data.constant:
         details[CORRELATIONS] = _correlations(stage, basis, rounds[0].seen)
     function = assemble(stage.data, basis, coefficients, centre=centre, guarantee=guarantee, details=details)
     return function if stage.data.interactions == "plain" else _centred(function, coefficients, rounds[0].seen)
+
+
+def _after_one(
+    now: MomentRegression, basis: Basis, seen: Observation, prior: Prior, *, near: float
+) -> tuple[Posterior, Prior]:
+    """Return the posterior of the first round, and the prior to go on with: of two, where products are looked for."""
+    noises = np.diag(seen.z_noise**2) + seen.shift
+
+    def solved(prior: Prior, start: NDArray[np.float64] | None = None) -> Posterior:
+        return solve(seen.z, noises, seen.gram, sampling=now.sampling, prior=prior, start=start, near=near)
+
+    posterior = solved(prior)
+    if now.data.interactions == "plain" or not basis.products:
+        return posterior, prior
+    again = partial(solved, start=posterior.log_scales)
+    return likelier_prior(posterior, prior, basis, n_features=now.data.n_features, solved=again)
 
 
 def _unsure(stage: MomentRegression, posterior: Posterior) -> NDArray[np.float64]:
