@@ -49,7 +49,7 @@ class DRLearner(AdjustedLearner):
         score = Score(propensity)
         return (
             *propensity.stages(),
-            outcome_stage(with_treatment=True, treatment_law=propensity.law),
+            outcome_stage(with_treatment=True, treatment_law=propensity.law, shared_with="propensity"),
             Stage(
                 name="effect",
                 target=score.of,

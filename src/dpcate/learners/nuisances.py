@@ -93,7 +93,12 @@ def outcome_bounds(schema: Schema, released: Released) -> tuple[float, float]:  
 
 
 def outcome_stage(
-    *, with_treatment: bool, treatment_law: RowFunction | None = None, weight: float = 0.22, share: float = 0.25
+    *,
+    with_treatment: bool,
+    treatment_law: RowFunction | None = None,
+    shared_with: str | None = None,
+    weight: float = 0.22,
+    share: float = 0.25,
 ) -> Stage:
     """Return the outcome regression: on the features (eta), or on treatment and features (mu of the paper)."""
     return Stage(
@@ -103,6 +108,7 @@ def outcome_stage(
         concurrent=True,
         with_treatment=with_treatment,
         treatment_law=treatment_law,
+        shared_with=shared_with,
         weight=weight,
         share=share,
     )

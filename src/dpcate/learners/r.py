@@ -48,7 +48,7 @@ class RLearner(AdjustedLearner):
         residuals = _Residuals(propensity)
         return (
             *propensity.stages(),
-            outcome_stage(with_treatment=False),
+            outcome_stage(with_treatment=False, shared_with="propensity"),
             Stage(
                 name="effect",
                 target=residuals.outcome,

@@ -95,6 +95,9 @@ class Stage:
     interactions
         ``"bent"``: interactions of features matter so much that those that bend should be followed too, as far as the
         model can. ``"treated"``: the treatment interacts with features.
+    shared_with
+        Earlier stage whose function of the same features may have interactions that this one's target has too. What
+        both have and neither model knows would be taken for an effect of the treatment, so the model may look for it.
     loose
         Whether the function should be shrunk less than is best for itself, because a later stage multiplies its error
         with another's: what shrinking takes from both is a bias there.
@@ -128,6 +131,7 @@ class Stage:
     with_treatment: bool = False
     constant: bool = False
     interactions: Interactions = "plain"
+    shared_with: str | None = None
     loose: bool = False
     kind: TargetKind = "mean"
     weight: float = 1.0
@@ -196,6 +200,7 @@ class Stage:
             treatment_law=None if self.treatment_law is None else _of_codes(self.treatment_law, released),
             constant=self.constant,
             interactions=self.interactions,
+            shared_with=self.shared_with,
             loose=self.loose,
             slices=None if self.slices is None else self.slices(released),
         )

@@ -116,6 +116,9 @@ class StageData:
     interactions
         ``"bent"``: interactions of features may bend, and should be followed as far as the model can.
         ``"treated"``: the treatment interacts with features.
+    shared_with
+        Name of a released function of the same features whose interactions the target may share: one that both have
+        and neither model knows would be taken for an effect.
     loose
         Whether f should be shrunk less than is best for itself, because its error will be multiplied with another's.
     slices
@@ -142,6 +145,7 @@ class StageData:
     treatment_law: RowLaw | None = None
     constant: bool = False
     interactions: Interactions = "plain"
+    shared_with: str | None = None
     loose: bool = False
     slices: Slices | None = None
 

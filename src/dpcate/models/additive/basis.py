@@ -257,6 +257,7 @@ def make_basis(
     *,
     n_features: int,
     interactions: Interactions = "plain",
+    bends: Sequence[tuple[int, int]] = (),
 ) -> Basis:
     """Return the functions to consider.
 
@@ -270,8 +271,11 @@ def make_basis(
         How many of the columns are features.
     interactions
         Which products to consider beside pairs of features.
+    bends
+        Pairs of features whose bends to consider where not all are.
     """
     each = tuple(make_column_basis(column, share) for column, share in zip(columns, shares, strict=True))
     if correlations is None:
         return Basis(each, ())
-    return Basis(each, make_products(each, correlations, n_features=n_features, interactions=interactions))
+    products = make_products(each, correlations, n_features=n_features, interactions=interactions, bends=bends)
+    return Basis(each, products)

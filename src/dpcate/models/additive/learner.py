@@ -128,7 +128,8 @@ class Additive:
             rounds = (1.0,)
         guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
         errors = partial(earlier_errors, data, made_up, released)
-        return fit_rounds(stage, basis, noise, guarantee, shares=rounds, first_stage=errors)
+        shared = None if data.shared_with is None else released.get(data.shared_with)
+        return fit_rounds(stage, basis, noise, guarantee, shares=rounds, first_stage=errors, shared=shared)
 
     def _products(self, data: StageData, correlations: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         """Return the correlations that products are made with; None if there are to be no products."""

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from dpcate.models.additive.basis import ColumnBasis
     from dpcate.models.protocol import Interactions
 
-__all__ = ["BENT", "BENT_SIZE", "MOST_PAIRED", "PAIR", "PAIR_SIZE", "ProductBasis", "make_products", "single_leading"]
+__all__ = [
+    "BENT",
+    "BENT_SIZE",
+    "MOST_PAIRED",
+    "PAIR",
+    "PAIR_SIZE",
+    "ProductBasis",
+    "bent_products",
+    "make_products",
+    "single_leading",
+]
 
 MOST_PAIRED = 8
 """With more columns than this no products are considered: their number grows with the square."""
@@ -74,6 +84,7 @@ def make_products(
     *,
     n_features: int,
     interactions: Interactions = "plain",
+    bends: Sequence[tuple[int, int]] = (),
 ) -> tuple[ProductBasis, ...]:
     """Return the products to consider, those with bends last.
 
@@ -87,22 +98,24 @@ def make_products(
         How many columns are features.
     interactions
         Whether to consider bends, or products of the treatment with features, beside pairs of features.
+    bends
+        Pairs of features whose bends to consider where not all are.
     """
     single = single_leading(columns[:n_features])
     if len(single) > MOST_PAIRED:
         return ()
     pairs = [(first, second) for k, first in enumerate(single) for second in single[k + 1 :]]
-    bent = pairs if interactions == "bent" else []
+    bent = pairs if interactions == "bent" else bends
     if interactions == "treated":
         pairs = pairs + [(j, arm) for arm in single_leading(columns)[len(single) :] for j in single]
     plain = [
         ProductBasis(i, j, columns[i].leading, columns[j].leading, float(correlations[i, j]), PAIR) for i, j in pairs
     ]
-    return (*plain, *_bent(columns, correlations, bent))
+    return (*plain, *bent_products(columns, bent, correlations))
 
 
-def _bent(
-    columns: Sequence[ColumnBasis], correlations: NDArray[np.float64], pairs: Sequence[tuple[int, int]]
+def bent_products(
+    columns: Sequence[ColumnBasis], pairs: Sequence[tuple[int, int]], correlations: NDArray[np.float64]
 ) -> Iterator[ProductBasis]:
     """Yield products with bends; for normal features a straight line and a bend are uncorrelated, two bends are not."""
     for i, j in pairs:

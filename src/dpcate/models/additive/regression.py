@@ -177,6 +177,20 @@ class MomentRegression:
         mechanism = MomentRelease(mu=self.mu, neighbours=self.neighbours)
         return mechanism.begin(released_entries(basis, target_only=target_only), noise)
 
+    def layout(self, basis: Basis, sizes: NDArray[np.float64], functions: NDArray[np.float64]) -> Layout:
+        """Return how rows are weighted and shortened for coefficients of these prior variances.
+
+        Parameters
+        ----------
+        basis, sizes
+            The functions, and the prior variances of their coefficients.
+        functions
+            The basis at made-up rows.
+        """
+        weights = np.maximum(self.plan(sizes), SMALLEST_WEIGHT)
+        longest = math.sqrt(float((self.reach**2 * (functions**2 @ weights**2)).mean()))
+        return Layout(basis, weights, longest, self.target.centre, self.clip)
+
     def observe(
         self,
         basis: Basis,
@@ -203,10 +217,8 @@ class MomentRegression:
         -------
         One release of moments at the cost Gaussian(mu). Proof: ``docs/privacy/moments.md``.
         """
-        weights = np.maximum(self.plan(sizes), SMALLEST_WEIGHT)
-        functions, reach = basis.matrix(self.made_up) if before is None else before.functions, self.reach
-        squared = functions**2 @ weights**2
-        layout = Layout(basis, weights, math.sqrt(float((reach**2 * squared).mean())), self.target.centre, self.clip)
+        functions = basis.matrix(self.made_up) if before is None else before.functions
+        layout = self.layout(basis, sizes, functions)
         mechanism = MomentRelease(mu=self.mu, neighbours=self.neighbours)
         equations = Equations.release(layout, self.data, mechanism, noise, target_only=before is not None)
         seen = self._read(equations, layout, functions, errors=errors, before=before)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcate.models.additive.assembly import assemble
+from dpcate.models.additive.bends import Standing, with_bends
 from dpcate.models.additive.confidence import CENTRE, LOOSE, Confidence, find_confidence
 from dpcate.models.additive.correlations import CORRELATIONS, correlation_document, seen_correlations
 from dpcate.models.additive.gram import Gram
@@ -60,6 +61,7 @@ def fit_rounds(
     *,
     shares: Sequence[float],
     first_stage: Callable[[float], NDArray[np.float64] | None],
+    shared: AdditiveFunction | None = None,
 ) -> AdditiveFunction:
     """Return the released function after as many rounds as there are ``shares``, which sum to one.
 
@@ -74,6 +76,8 @@ def fit_rounds(
     first_stage
         Gives draws of what earlier stages' errors add to made-up rows' targets, given where these are clipped; worked
         out while noise is drawn.
+    shared
+        The released function whose interactions the target may share.
 
     Privacy
     -------
@@ -88,7 +92,11 @@ def fit_rounds(
     seen = now.observe(basis, prior.sizes, begun, errors=errors)
     posterior, prior = _after_one(now, basis, seen, prior, near=_NEAR_ENOUGH if len(shares) > 1 else NEAR)
     law = residual_after(now, seen, posterior.mean)
-    rounds = [_Round(seen, np.zeros(basis.n_terms), now.clip)]
+    at = Standing(basis=basis, everything=everything, kept=kept, seen=seen, posterior=posterior, prior=prior)
+    if len(shares) > 1:
+        at = with_bends(now, at, shared)
+    basis, posterior = at.basis, at.posterior
+    rounds = [_Round(at.seen, np.zeros(basis.n_terms), now.clip)]
     for share in shares[1:]:
         begun = replace(stage, mu=stage.mu * math.sqrt(share)).begin(basis, noise, target_only=True)
         start = assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details={})
@@ -97,8 +105,8 @@ def fit_rounds(
         law = residual_after(now, seen, np.zeros(basis.n_terms))
         rounds.append(_Round(seen, posterior.mean, now.clip))
         lost = law.lost if stage.data.constant else None
-        posterior = _combined(rounds, posterior, sampling_after(now, seen), prior, lost=lost)
-    coefficients, document = _to_release(now, everything, kept, posterior)
+        posterior = _combined(rounds, posterior, sampling_after(now, seen), at.prior, lost=lost)
+    coefficients, document = _to_release(now, at.everything, at.kept, posterior)
     details: dict[str, Any] = {RESIDUAL: law.to_dict(), "n_terms": basis.n_terms, POSTERIOR: document}
     if not stage.data.weighted and not stage.data.constant:
         details[CORRELATIONS] = _correlations(stage, basis, rounds[0].seen)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcate.models.additive.basis import Basis, ColumnBasis, make_basis
+from dpcate.models.additive.products import BENT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,6 +131,7 @@ def posterior_document(
         "left_out": left_out[~kept].tolist(),
         "means": [product.mean for product in everything.products],
         "interactions": interactions,
+        "bends": [] if interactions == "bent" else _bends(everything),
     }
 
 
@@ -149,6 +151,7 @@ def uncertainty_of(function: AdditiveFunction) -> Uncertainty | None:
         correlations,
         n_features=int(document["n_features"]),
         interactions=document.get("interactions", "plain"),
+        bends=[(int(first), int(second)) for first, second in document.get("bends", [])],
     )
     products = (replace(product, mean=float(mean)) for product, mean in zip(basis.products, means, strict=True))
     basis = Basis(basis.columns, tuple(products))
@@ -162,6 +165,12 @@ def uncertainty_of(function: AdditiveFunction) -> Uncertainty | None:
     shift = np.zeros(basis.n_terms)
     shift[kept] = document.get("shift", 0.0)  # releases from before intervals had a centre of their own
     return Uncertainty(basis, covariance, shift)
+
+
+def _bends(basis: Basis) -> list[list[int]]:
+    """Return the pairs of features whose bends are among the functions, in the order of these."""
+    pairs = dict.fromkeys((product.first, product.second) for product in basis.products if product.order == BENT)
+    return [list(pair) for pair in pairs]
 
 
 def constant_document(variance: float) -> dict[str, Any]:
