@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["Released"]
 
 
+class _NotReleasedError(ParameterError, KeyError):
+    """A name that no stage has released: a wrong parameter, and a missing key, so that `get` has an answer."""
+
+    __str__ = Exception.__str__  # a key error's would put the message in quotes
+
+
 class Released(Mapping[str, "AdditiveFunction"]):
     """Models released so far, in order.
 
@@ -35,7 +41,7 @@ class Released(Mapping[str, "AdditiveFunction"]):
 
     def __getitem__(self, name: str) -> AdditiveFunction:
         if name not in self._models:
-            raise ParameterError(f"no stage {name!r} has been released; there are {sorted(self._models)}.")
+            raise _NotReleasedError(f"no stage {name!r} has been released; there are {sorted(self._models)}.")
         return self._models[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -100,9 +100,11 @@ def with_bends(stage: MomentRegression, at: Standing, other: AdditiveFunction | 
 def pairs_to_bend(stage: MomentRegression, basis: Basis, posterior: Posterior, other: AdditiveFunction | None) -> Pairs:
     """Return the pairs of features whose bends are worth a look, with the prior variance of their coefficients.
 
-    There are none unless curves finer than a bend were worth their noise.
+    There are none unless curves finer than a bend were worth their noise, nor where all bends are looked at anyway.
     """
-    if other is None or stage.independent or not basis.products or not (basis.orders == FINE).any():
+    if other is None or stage.independent or stage.data.interactions == "bent":
+        return {}
+    if not basis.products or not (basis.orders == FINE).any():
         return {}
     pairs = _clear(basis, posterior, stage.data.n_features)
     signal = _SHARED_SIGNAL * stage.target.scale**2
@@ -167,7 +169,7 @@ def _seen(stage: MomentRegression, at: Standing, new: tuple[ProductBasis, ...]) 
     functions[:, :n_old] = seen.functions
     for k, product in enumerate(new, start=n_old):
         product.values(stage.made_up, functions[:, k])
-    layout = stage.layout(at.basis, at.prior.sizes, seen.functions)
+    layout = stage.layout(at.basis, stage.prior(at.basis).sizes, seen.functions)  # as it was released
     _, _, weight = layout.shape(seen.functions, stage.reach, stage.loading_variance)
     scaled = functions * np.sqrt(weight / len(functions))[:, None]
     level = seen.n_rows * float(weight.mean())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcate.errors import DocumentError
 from dpcate.models.additive.basis import Basis, ColumnBasis, make_basis
 from dpcate.models.additive.products import BENT
 
@@ -151,7 +152,7 @@ def uncertainty_of(function: AdditiveFunction) -> Uncertainty | None:
         correlations,
         n_features=int(document["n_features"]),
         interactions=document.get("interactions", "plain"),
-        bends=[(int(first), int(second)) for first, second in document.get("bends", [])],
+        bends=_checked(document.get("bends", []), int(document["n_features"])),
     )
     products = (replace(product, mean=float(mean)) for product, mean in zip(basis.products, means, strict=True))
     basis = Basis(basis.columns, tuple(products))
@@ -171,6 +172,19 @@ def _bends(basis: Basis) -> list[list[int]]:
     """Return the pairs of features whose bends are among the functions, in the order of these."""
     pairs = dict.fromkeys((product.first, product.second) for product in basis.products if product.order == BENT)
     return [list(pair) for pair in pairs]
+
+
+def _checked(pairs: Any, n_features: int) -> list[tuple[int, int]]:  # noqa: ANN401 - a document may hold anything
+    """Return the pairs of a document; each once, of two features, or none is believed."""
+    allowed = {(first, second) for second in range(n_features) for first in range(second)}
+    found: list[tuple[int, int]] = []
+    for pair in pairs if isinstance(pairs, list) else [pairs]:
+        whole = isinstance(pair, list | tuple) and len(pair) == 2 and all(type(at) is int for at in pair)
+        if not whole or tuple(pair) not in allowed:
+            raise DocumentError("the document of a function names bends of features that it does not have.")
+        allowed.remove((pair[0], pair[1]))  # once is enough
+        found.append((pair[0], pair[1]))
+    return found
 
 
 def constant_document(variance: float) -> dict[str, Any]:
