@@ -92,7 +92,7 @@ def with_bends(stage: MomentRegression, at: Standing, other: AdditiveFunction | 
         everything=Basis(columns, (*at.everything.products, *new)),
         kept=np.append(at.kept, np.ones(len(new), dtype=bool)),
         seen=_seen(stage, at, new),
-        posterior=Posterior(mean, covariance, scales, at.posterior.evidence),
+        posterior=Posterior(mean, covariance, scales, at.posterior.evidence),  # the first round's own equations
         prior=prior,
     )
 
