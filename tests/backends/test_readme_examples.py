@@ -51,7 +51,7 @@ def people(tmp_path, monkeypatch):
 
 def test_the_dask_example_runs(people):
     distributed = pytest.importorskip("distributed", reason='Dask is not installed: pip install "dpcate[dask]"')
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
         names = {**people, "scheduler_address": cluster.scheduler_address}
         exec(example("dask"), names)
         names["client"].close()

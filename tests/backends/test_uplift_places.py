@@ -26,7 +26,7 @@ def test_a_cluster_gives_the_curve_of_one_machine(table, neighbours):
     frames = pytest.importorskip("dask.dataframe", reason='Dask is not installed: pip install "dpcate[dask]"')
     frame = frames.from_pandas(table.to_pandas(), npartitions=5, sort=False)
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         distributed.Client(cluster),
     ):
         assert told(frame, neighbours) == told(table, neighbours)

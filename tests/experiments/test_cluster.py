@@ -12,7 +12,7 @@ CELLS = make_cells(("A", "B"), (500,), (1.0, None), learners=("R", "DR"))
 
 @pytest.fixture(scope="module")
 def address():
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster:
         yield cluster.scheduler_address
 

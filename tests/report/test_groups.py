@@ -1,5 +1,6 @@
 """The groups with the largest and the smallest effect, against a search over everything."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,6 +11,7 @@ from tests.report.conftest import rows, study
 from dpcate import RLearner, SLearner
 from dpcate.learners.intervals import effect_limits
 from dpcate.models import uncertainty_of
+from dpcate.models.function import Product
 from dpcate.report import groups
 from dpcate.report.groups import find_groups, typical_codes
 from dpcate.schema import Category, Number
@@ -28,6 +30,24 @@ def test_the_groups_are_the_extremes_over_typical_people(fitted):
     assert found.most.effect <= effects.max() + 0.2 * (effects.max() - effects.min())
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_search_that_one_feature_alone_cannot_begin_finds_the_corners_of_a_product(fitted, sign):
+    """At the middle of both features neither moves the effect by itself."""
+    model = fitted.models_["effect"]
+    steps = np.append(0.0, np.round(np.linspace(-1.4, 1.4, 1024)))  # low, middle, high
+    numbers = [j for j, column in enumerate(model.columns) if isinstance(column, Number)][:2]
+    flat = tuple(np.zeros_like(table) for table in model.tables)
+    model = replace(model, tables=flat, products=(Product(*numbers, steps, steps, 0.0),), low=-np.inf, high=np.inf)
+    pools = [np.arange(1, len(share), dtype=np.uint16) for share in model.shares]
+    start = np.array([(len(share) + 1) // 2 for share in model.shares], dtype=np.uint16)
+    found = groups._climb(model, pools, start, sign)
+    assert sign * model.score(found[None, :])[0] - sign * model.intercept == pytest.approx(1.0)
+    alone = groups._ascend(model, pools, start, sign)
+    assert model.score(alone[None, :])[0] == model.intercept, (
+        "there is something to get over, or this test shows nothing"
+    )
+
+
 def test_groups_have_the_librarys_effect_and_interval(fitted):
     found = find_groups(fitted)
     for group in (found.most, found.least):
@@ -36,7 +56,7 @@ def test_groups_have_the_librarys_effect_and_interval(fitted):
     assert found.difference == pytest.approx(found.most.effect - found.least.effect)
 
 
-@pytest.mark.parametrize(("size", "outside"), [(0.0, False), (0.02, False), (1.0, True)])
+@pytest.mark.parametrize(("size", "outside"), [(0.0, False), (0.002, False), (1.0, True)])
 def test_the_interval_of_the_difference_is_centred_where_effects_are_shrunk_less_and_holds_it(
     fitted, monkeypatch, size, outside
 ):
