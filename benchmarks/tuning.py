@@ -49,6 +49,8 @@ VARIANTS = {
     "one round of moments": Variant(options={"rounds": (1.0,)}),
     "three rounds": Variant(options={"rounds": (1 / 3, 1 / 3, 1 / 3)}),
     "no products of features": Variant(options={"pairs": False}),
+    "no bends in the second round": Variant(stages={"outcome": {"shared_with": None}}),
+    "bends of four pairs of either kind": Variant(constants={("bends", "MOST_CLEAR"): 4, ("bends", "MOST_SHARED"): 4}),
     "stage weights 0.2, 0.3, 0.5": weights(0.2, 0.3, 0.5),
     "stage weights 0.25, 0.35, 0.4": weights(0.25, 0.35, 0.4),
     "prior of scales around e^-2.5": Variant(
