@@ -115,7 +115,7 @@ def _starts(
     model: AdditiveFunction, pools: list[NDArray[np.uint16]], start: NDArray[np.uint16], sign: float
 ) -> NDArray[np.uint16]:
     """Return the start, and the best of those that have an end or the middle of each feature with products."""
-    crossed = sorted({index for term in model.products for index in (term.first, term.second)})[:_MOST_CROSSED]
+    crossed = sorted(_crossed(model))[:_MOST_CROSSED]
     if not crossed:
         return start[None, :]
     ends = [sorted({int(pools[j][0]), int(start[j]), int(pools[j][-1])}) for j in crossed]
@@ -124,6 +124,11 @@ def _starts(
     tried[:, crossed] = corners
     best = np.argsort(-sign * model.score(tried), kind="stable")[: _STARTS - 1]
     return np.vstack([start[None, :], tried[best]])
+
+
+def _crossed(model: AdditiveFunction) -> set[int]:
+    """Return the features that have products."""
+    return {index for term in model.products for index in (term.first, term.second)}
 
 
 def _ascend(
@@ -151,7 +156,7 @@ def _group(learner: CateLearner, codes: NDArray[np.uint16]) -> Group:
     if known is not None:
         low, high = effect_limits(model, known, codes[None, :], learner.schema_, ALPHA)
         limits = (float(low[0]), float(high[0]))
-    moved = {index for term in model.products for index in (term.first, term.second)}
+    moved = _crossed(model)
     features = [
         (column.name, value_text(column, int(code), _midpoint(column, int(code))))
         for j, (column, code, table) in enumerate(zip(model.columns, codes, model.tables, strict=True))

@@ -220,6 +220,10 @@ class Basis:
         products = [each[product.order] for product in self.products]
         return _fixed(np.concatenate([[1.0], *(column.sizes for column in self.columns), products]))
 
+    def parts(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of squared coefficients of each column's own functions."""
+        return np.array([(coefficients[self.groups == j + 1] ** 2).sum() for j in range(len(self.columns))])
+
     def matrix(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return the functions' values for each row: lookups and products, element by element."""
         out = np.empty((len(codes), self.n_terms), order="F")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dpcate.models.additive.regression import MomentRegression
     from dpcate.models.function import AdditiveFunction
 
-__all__ = ["Standing", "pairs_to_bend", "with_bends"]
+__all__ = ["Standing", "with_bends"]
 
 MOST_CLEAR, MOST_SHARED = 2, 2
 """Pairs of either kind that are looked at."""
@@ -73,7 +73,7 @@ def with_bends(stage: MomentRegression, at: Standing, other: AdditiveFunction | 
     other
         The released function, of the same features, whose interactions the target may share.
     """
-    pairs = pairs_to_bend(stage, at.basis, at.posterior, other)
+    pairs = _pairs_to_bend(stage, at.basis, at.posterior, other)
     columns = at.everything.columns
     found = [_centred(product, stage) for product in bent_products(columns, list(pairs), np.eye(len(columns)))]
     if not found:
@@ -91,13 +91,15 @@ def with_bends(stage: MomentRegression, at: Standing, other: AdditiveFunction | 
         basis=basis,
         everything=Basis(columns, (*at.everything.products, *new)),
         kept=np.append(at.kept, np.ones(len(new), dtype=bool)),
-        seen=_seen(stage, at, new),
+        seen=_seen(stage, at, basis),
         posterior=Posterior(mean, covariance, scales, at.posterior.evidence),  # the first round's own equations
         prior=prior,
     )
 
 
-def pairs_to_bend(stage: MomentRegression, basis: Basis, posterior: Posterior, other: AdditiveFunction | None) -> Pairs:
+def _pairs_to_bend(
+    stage: MomentRegression, basis: Basis, posterior: Posterior, other: AdditiveFunction | None
+) -> Pairs:
     """Return the pairs of features whose bends are worth a look, with the prior variance of their coefficients.
 
     There are none unless curves finer than a bend were worth their noise, nor where all bends are looked at anyway.
@@ -128,8 +130,7 @@ def _clear(basis: Basis, posterior: Posterior, n_features: int) -> Pairs:
 
 def _shared(basis: Basis, posterior: Posterior, other: AdditiveFunction, n_features: int) -> list[tuple[int, int]]:
     """Return the pairs of features that matter most to both functions."""
-    own = np.array([(posterior.mean[basis.groups == j + 1] ** 2).sum() for j in range(n_features)])
-    both = own * _parts(other)[:n_features]
+    both = basis.parts(posterior.mean)[:n_features] * _parts(other)[:n_features]
     single = single_leading(basis.columns[:n_features])
     ranked = [(both[i] * both[j], i, j) for k, i in enumerate(single) for j in single[k + 1 :]]
     return [(i, j) for size, i, j in sorted(ranked, key=lambda each: -each[0])[:MOST_SHARED] if size > 0.0]
@@ -150,9 +151,9 @@ def _parts(function: AdditiveFunction) -> NDArray[np.float64]:
 
 def _centred(product: ProductBasis, stage: MomentRegression) -> ProductBasis:
     """Return the product with a mean of zero over made-up rows."""
-    codes = stage.made_up
-    values = np.take(product.left, codes[:, product.first]) * np.take(product.right, codes[:, product.second])
-    return replace(product, mean=float(values.mean()))
+    values = np.empty(len(stage.made_up))
+    product.values(stage.made_up, values)
+    return replace(product, mean=product.mean + float(values.mean()))
 
 
 def _prior(stage: MomentRegression, before: Prior, basis: Basis, expected: NDArray[np.float64]) -> Prior:
@@ -162,18 +163,18 @@ def _prior(stage: MomentRegression, before: Prior, basis: Basis, expected: NDArr
     return replace(wide, sizes=np.append(before.sizes, expected), leaning=leaning)
 
 
-def _seen(stage: MomentRegression, at: Standing, new: tuple[ProductBasis, ...]) -> Observation:
-    """Return what the round saw, written for all functions: of the new ones' sums with the target it saw nothing."""
-    seen, n_old = at.seen, at.basis.n_terms
-    functions = np.empty((len(seen.functions), n_old + len(new)), order="F")
-    functions[:, :n_old] = seen.functions
-    for k, product in enumerate(new, start=n_old):
-        product.values(stage.made_up, functions[:, k])
+def _seen(stage: MomentRegression, at: Standing, basis: Basis) -> Observation:
+    """Return what the round saw, written for all of ``basis``: of new functions' sums with the target it saw nothing.
+
+    Rows were weighted and shortened by the old functions alone; the new ones had no weight.
+    """
+    seen, n_old, n_new = at.seen, at.basis.n_terms, basis.n_terms - at.basis.n_terms
+    functions = basis.matrix(stage.made_up)
     layout = stage.layout(at.basis, stage.prior(at.basis).sizes, seen.functions)  # as it was released
-    _, _, weight = layout.shape(seen.functions, stage.reach, stage.loading_variance)
-    scaled = functions * np.sqrt(weight / len(functions))[:, None]
+    layout = replace(layout, basis=basis, weights=np.append(layout.weights, np.zeros(n_new)))
+    _, shape, weight = layout.shape(functions, stage.reach, stage.loading_variance)
     level = seen.n_rows * float(weight.mean())
-    correction, entries = _padded(seen.correction, len(new)), seen.n_rows * scaled.T @ scaled
+    correction, entries = _padded(seen.correction, n_new), seen.n_rows * shape
     variance = np.full_like(entries, (_UNSURE * level) ** 2)
     variance[:n_old, :n_old] = seen.gram.variance
     matrix = positive(entries + correction, seen.gram.least * level)
@@ -182,9 +183,9 @@ def _seen(stage: MomentRegression, at: Standing, new: tuple[ProductBasis, ...]) 
     return replace(
         seen,
         functions=functions,
-        z=np.append(seen.z, np.zeros(len(new))),
-        z_noise=np.append(seen.z_noise, np.full(len(new), np.inf)),
-        shift=_padded(seen.shift, len(new)),
+        z=np.append(seen.z, np.zeros(n_new)),
+        z_noise=np.append(seen.z_noise, np.full(n_new, np.inf)),
+        shift=_padded(seen.shift, n_new),
         gram=Gram(matrix, variance, seen.gram.least, entries),
         correction=correction,
     )

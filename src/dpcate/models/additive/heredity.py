@@ -65,7 +65,7 @@ def hereditary(prior: Prior, basis: Basis, coefficients: NDArray[np.float64], *,
     n_features
         How many columns are features; the treatment counts like the strongest of them.
     """
-    parts = np.array([(coefficients[basis.groups == j + 1] ** 2).sum() for j in range(len(basis.columns))])
+    parts = basis.parts(coefficients)
     parts[n_features:] = parts[:n_features].max(initial=0.0)
     parts = parts / max(float(parts[:n_features].sum()), 1e-300) + _EVEN / max(n_features, 1)
     sizes, first = prior.sizes.copy(), len(prior.sizes) - len(basis.products)
