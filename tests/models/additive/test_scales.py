@@ -7,7 +7,10 @@ from scipy.stats import multivariate_normal, norm
 from dpcate.models.additive.evidence import SCALE_MEAN, SCALE_SD
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.posterior import Prior, solve
+from dpcate.models.additive.scales import _IN_COMMON as IN_COMMON
 from dpcate.models.additive.scales import GRID
+from dpcate.models.additive.scales import _among_alike as among_alike
+from dpcate.models.additive.scales import _by_itself as by_itself
 
 GROUPS, SIZES = np.array([0, 1, 1, 2]), np.array([0.5, 1.0, 0.4, 1.0])
 SAMPLING = 1.0
@@ -106,3 +109,46 @@ def test_groups_do_not_mix_and_nothing_becomes_more_certain():
     assert not doubt[0].any()
     assert not doubt[np.ix_(GROUPS == 1, GROUPS == 2)].any()
     assert np.linalg.eigvalsh(doubt).min() >= -1e-12
+
+
+# Groups that are alike
+
+
+def many(signals):
+    """Groups of one coefficient each, equally well known, with these effects in standard deviations of their noise."""
+    G, groups = 100.0 * np.eye(len(signals) + 1), np.arange(len(signals) + 1)
+    noise = 400.0 * np.eye(len(G))
+    z = np.append(0.0, np.array(signals) * np.sqrt(400.0 + 100.0 * SAMPLING))
+    return solve(z, noise, Gram(G, np.zeros_like(G)), sampling=SAMPLING, prior=Prior(np.ones(len(G)), groups))
+
+
+def test_a_group_among_silent_ones_is_expected_to_be_small_and_among_loud_ones_large():
+    silent, loud = (many([1.0, *rest]).doubt(alike=True).expected[0] for rest in ([0.3] * 7, [12.0] * 7))
+    apart = many([1.0, *[0.3] * 7]).doubt().expected[0]
+    assert silent < 0.6 * apart
+    assert loud > 1.5 * apart
+
+
+def test_alone_a_group_has_the_law_that_it_has_by_itself():
+    for signal in (0.0, 2.0, 12.0):
+        found = many([signal])
+        assert found.doubt(alike=True).expected == pytest.approx(found.doubt().expected, rel=0.1)
+
+
+def test_two_alike_have_the_law_of_two_correlated_log_scales():
+    one, other = np.exp(-0.5 * ((GRID + 6.0) / 4.0) ** 2), np.exp(-0.5 * (GRID + 1.0) ** 2)  # vague, and clear
+    covariance = SCALE_SD**2 * np.array([[1.0, IN_COMMON], [IN_COMMON, 1.0]])
+    pairs = np.stack(np.meshgrid(GRID, GRID, indexing="ij"), axis=-1) - SCALE_MEAN
+    joint = one[:, None] * other * multivariate_normal(np.zeros(2), covariance).pdf(pairs)
+    wanted = joint.sum(axis=1) / joint.sum()
+    likely = np.stack([one, other])
+    for found in (among_alike([likely])(likely)[0], among_alike([likely[:1], likely[1:]])(likely[:1])[0]):
+        assert found == pytest.approx(wanted, abs=5e-3)  # what lies beyond the grid is dealt with differently
+    assert np.abs(by_itself(likely)[0] - wanted).max() > 0.02
+
+
+def test_what_no_scale_explains_well_is_still_finite():
+    found = many([0.0, 300.0, 1e5])
+    doubt = found.doubt(alike=True)
+    assert np.isfinite(doubt.expected).all()
+    assert np.isfinite(doubt.covariance).all()

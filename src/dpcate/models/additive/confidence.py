@@ -52,7 +52,9 @@ class Confidence:
     log_scales: NDArray[np.float64]
 
 
-def find_confidence(posterior: Posterior, n_columns: int, kept: tuple[float, float]) -> Confidence:
+def find_confidence(
+    posterior: Posterior, n_columns: int, kept: tuple[float, float], *, alike: bool = False
+) -> Confidence:
     """Return the less shrunken estimate from what the posterior saw, with its error.
 
     Parameters
@@ -63,13 +65,15 @@ def find_confidence(posterior: Posterior, n_columns: int, kept: tuple[float, flo
         How many groups of coefficients belong to one column each; the products come after them.
     kept
         How many parts, of that many and one more, the best known direction of a column keeps, and that of the products.
+    alike
+        Whether a column's scale is judged by the others' too.
 
     Notes
     -----
     With prior covariance L for the shrinking, the estimate is M z, M = L G (G L G + V)^-1. Its error is
     (M G - I) theta + M noise; theta enters with the covariance D that it is expected to have, which may be far smaller.
     """
-    evidence, doubt = posterior.evidence, posterior.doubt()
+    evidence, doubt = posterior.evidence, posterior.doubt(alike=alike)
     expected = np.maximum(np.log(doubt.expected), posterior.log_scales)
     looseness = np.full(len(expected), kept[0])
     looseness[n_columns:] = kept[1]

@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Equations", "Layout", "released_entries"]
 
-TARGET_WEIGHT = 0.8
-"""Length of the target's coordinate relative to the basis's: one would give z the least noise, less spares G."""
+TARGET_WEIGHT, EVEN_WEIGHT = 0.8, 1.0
+"""Length of the target's coordinate relative to the basis's: one gives z the least noise, less spares G. The second is
+for releases whose G is not wanted."""
 
 MULTIPLIER = 2**9
 """Grid steps of the largest row multiplier; the tables have the rest of ROW_LIMIT."""
 
-_MARGIN = 1.01
+_MARGIN = 1.001
+"""For rounding: whole multipliers may be larger by half of one of ``MULTIPLIER`` steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Layout:
         Rows whose weighted basis times reach is longer are shortened to it.
     centre, clip
         The target enters as clip(target - centre).
+    target_weight
+        Length of the target's coordinate relative to the basis's.
     """
 
     basis: Basis
@@ -52,11 +56,12 @@ class Layout:
     longest: float
     centre: float
     clip: float
+    target_weight: float = TARGET_WEIGHT
 
     @property
     def target_scale(self) -> float:
         """Factor of the target's coordinate."""
-        return TARGET_WEIGHT * self.longest / self.clip
+        return self.target_weight * self.longest / self.clip
 
     @property
     def unit(self) -> float:

@@ -38,9 +38,9 @@ class Posterior:
     log_scales: NDArray[np.float64]
     evidence: Evidence
 
-    def doubt(self) -> ScaleDoubt:
-        """Return what not knowing the scales adds to the error."""
-        return scale_doubt(self.evidence, self.log_scales)
+    def doubt(self, *, alike: bool = False) -> ScaleDoubt:
+        """Return what not knowing the scales adds to the error; ``alike``: where they are large or small together."""
+        return scale_doubt(self.evidence, self.log_scales, alike=alike)
 
 
 def solve(

@@ -38,9 +38,6 @@ __all__ = ["MomentRegression"]
 SMALLEST_WEIGHT = 0.06
 """Functions that the plan gives less than this multiple of the largest weight are left out."""
 
-_PER_ROW = (1 + TARGET_WEIGHT**2) / TARGET_WEIGHT
-"""Noise on one coefficient's sum at mu = 1, for a target and a loading within one."""
-
 DEPENDENT = 0.1
 """Columns whose correlations are all smaller than this may as well be independent."""
 
@@ -70,6 +67,8 @@ class MomentRegression:
     independent
         Whether made-up rows have independent columns because nothing else is known yet; what the first release says of
         their dependence is then used to read it. Only for stages whose rows all count alike.
+    target_weight
+        Length of the target's coordinate in a row's vector, relative to the basis's.
     """
 
     data: StageData
@@ -79,6 +78,7 @@ class MomentRegression:
     mu: float
     neighbours: Neighbours
     independent: bool = False
+    target_weight: float = TARGET_WEIGHT
 
     @cached_property
     def target(self) -> TargetLaw:
@@ -108,7 +108,7 @@ class MomentRegression:
         )
         if not self.data.constant:
             return fair
-        noise = math.sqrt(self._distance) * _PER_ROW / (self.mu * self.n_rows)
+        noise = math.sqrt(self._distance) * self._per_row / (self.mu * self.n_rows)
         return max(fair, clip_of_mean(self.target, noise=noise, farthest=farthest))
 
     @property
@@ -120,6 +120,11 @@ class MomentRegression:
     def _distance(self) -> float:
         """Squared distance between neighbouring sums, relative to replace-one."""
         return 1.0 if self.neighbours == "replace" else 0.5
+
+    @property
+    def _per_row(self) -> float:
+        """Noise on one coefficient's sum at mu = 1, for a target and a loading within one."""
+        return (1 + self.target_weight**2) / self.target_weight
 
     @cached_property
     def attenuation(self) -> float:
@@ -156,7 +161,7 @@ class MomentRegression:
         """Return the weights of functions with these prior variances."""
         level = self.n_rows * float(self.loading_variance.mean())
         reach = math.sqrt(float((self.reach**2).mean()))
-        per_row = _PER_ROW * reach * self.clip
+        per_row = self._per_row * reach * self.clip
         noise = self._distance * (per_row / (self.attenuation * self.mu * level)) ** 2
         return plan_weights(prior, self.sampling / level, noise)
 
@@ -189,7 +194,7 @@ class MomentRegression:
         """
         weights = np.maximum(self.plan(sizes), SMALLEST_WEIGHT)
         longest = math.sqrt(float((self.reach**2 * (functions**2 @ weights**2)).mean()))
-        return Layout(basis, weights, longest, self.target.centre, self.clip)
+        return Layout(basis, weights, longest, self.target.centre, self.clip, self.target_weight)
 
     def observe(
         self,

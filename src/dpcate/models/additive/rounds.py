@@ -18,6 +18,7 @@ from dpcate.models.additive.assembly import assemble
 from dpcate.models.additive.bends import Standing, with_bends
 from dpcate.models.additive.confidence import CENTRE, LOOSE, Confidence, find_confidence
 from dpcate.models.additive.correlations import CORRELATIONS, correlation_document, seen_correlations
+from dpcate.models.additive.equations import EVEN_WEIGHT
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.heredity import likelier_prior
 from dpcate.models.additive.leaning import propensity_leaning
@@ -162,7 +163,7 @@ def _to_release(
     if stage.data.constant:
         return coefficients, constant_document(float(posterior.covariance[0, 0]))
     if stage.data.loose:
-        found = find_confidence(posterior, len(everything.columns), LOOSE[stage.data.kind])
+        found = find_confidence(posterior, len(everything.columns), LOOSE[stage.data.kind], alike=True)
         coefficients = posterior.mean + found.shift
         found = replace(found, shift=np.zeros_like(found.shift))
     elif stage.data.first_stage is None:
@@ -202,7 +203,7 @@ def _on_residuals(stage: MomentRegression, start: AdditiveFunction, law: TargetL
         return StageRows(rows.codes, left, rows.loading)
 
     data = replace(stage.data, residual_of=None).changed(subtract)
-    return replace(stage, data=data, law=law, mu=stage.mu * share)
+    return replace(stage, data=data, law=law, mu=stage.mu * share, target_weight=EVEN_WEIGHT)
 
 
 def _combined(

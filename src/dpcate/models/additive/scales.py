@@ -2,7 +2,8 @@
 
 The posterior takes the most likely scale of each group as if it were known. Where noise hides a feature's effect, many
 scales are as likely, and the larger ones leave room for a large effect. Each group's scale is therefore averaged over a
-grid, with the others held where they are. Everything here is post-processing.
+grid, with the others held where they are. Groups of one stage may be taken to be alike: where most columns turn out to
+matter little, so does the next one, as far as is known. Everything here is post-processing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from dpcate.models.additive.evidence import LARGEST_SCALE, SCALE_MEAN, SCALE_SD, SMALLEST_SCALE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,6 +26,13 @@ __all__ = ["ScaleDoubt", "scale_doubt"]
 
 GRID = np.linspace(SMALLEST_SCALE, LARGEST_SCALE, 21)
 """Log scales that are averaged over."""
+
+_IN_COMMON = 0.6
+"""Part of the prior variance of a log scale that groups have in common where they are alike; none of them by itself
+knows the difference."""
+
+_COMMON_SD, _OWN_SD = SCALE_SD * np.sqrt(_IN_COMMON), SCALE_SD * np.sqrt(1.0 - _IN_COMMON)
+_CENTRES = SCALE_MEAN + _COMMON_SD * np.linspace(-3.0, 3.0, 25)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +54,54 @@ class ScaleDoubt:
     known: NDArray[np.float64]
 
 
-def scale_doubt(evidence: Evidence, log_scales: NDArray[np.float64]) -> ScaleDoubt:
-    """Return what averaging over each group's scale adds to the error at the most likely scales."""
+def scale_doubt(evidence: Evidence, log_scales: NDArray[np.float64], *, alike: bool = False) -> ScaleDoubt:
+    """Return what averaging over each group's scale adds to the error at the most likely scales.
+
+    Parameters
+    ----------
+    evidence, log_scales
+        What was seen, and the most likely scales.
+    alike
+        Whether what is seen of the other groups' scales says something of a group's own.
+    """
     added, expected, known = np.zeros_like(evidence.gram.matrix), np.exp(log_scales), np.zeros(len(log_scales))
-    for members, own, along in _along_groups(evidence, log_scales):
-        weights = along.weights()
+    found = list(_along_groups(evidence, log_scales))
+    likely = [along.likelihoods() for _, _, along in found]
+    weigh = _among_alike(likely) if alike else _by_itself
+    for (members, own, along), likelihoods in zip(found, likely, strict=True):
+        weights = weigh(likelihoods)
         expected[members], known[members] = weights @ np.exp(GRID), along.values.max(axis=1)
         spread = along.spread(weights, log_scales[members])
         added[own[:, :, None], own[:, None, :]] = _positive(spread)
     return ScaleDoubt(added, expected, known)
+
+
+def _by_itself(likelihoods: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how likely each scale of the grid is, given its likelihood: groups x scales."""
+    weights: NDArray[np.float64] = likelihoods * np.exp(-0.5 * ((GRID - SCALE_MEAN) / SCALE_SD) ** 2)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights
+
+
+def _among_alike(
+    likely: Sequence[NDArray[np.float64]],
+) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """Return the same for groups whose log scales lie around a common centre, which all their likelihoods speak of."""
+    priors = np.exp(-0.5 * ((GRID - _CENTRES[:, None]) / _OWN_SD) ** 2)
+    priors /= priors.sum(axis=1, keepdims=True)
+    log_weights = -0.5 * ((_CENTRES - SCALE_MEAN) / _COMMON_SD) ** 2
+    for likelihoods in likely:
+        log_weights += np.log(likelihoods @ priors.T).sum(axis=0)
+    centres = np.exp(log_weights - log_weights.max())
+    centres /= centres.sum()
+
+    def weigh(likelihoods: NDArray[np.float64]) -> NDArray[np.float64]:
+        given = likelihoods[:, None, :] * priors
+        given /= given.sum(axis=2, keepdims=True)
+        weights: NDArray[np.float64] = centres @ given
+        return weights
+
+    return weigh
 
 
 def _along_groups(
@@ -116,14 +163,13 @@ class _Along:
         """Return the coefficients' variances along the axes: groups x scales x axes."""
         return 1.0 / (self.values[:, None, :] + np.exp(-log_scales)[..., None])
 
-    def weights(self) -> NDArray[np.float64]:
-        """Return how likely each scale of the grid is: groups x scales."""
+    def likelihoods(self) -> NDArray[np.float64]:
+        """Return how well each scale of the grid explains what was seen, the best one being one: groups x scales."""
         fit = (self.score[:, None, :] ** 2 * self.variances(GRID)).sum(axis=2)
         determinant = np.log1p(np.exp(GRID)[:, None] * self.values[:, None, :]).sum(axis=2)
-        log_weights = 0.5 * fit - 0.5 * determinant - 0.5 * ((GRID - SCALE_MEAN) / SCALE_SD) ** 2
-        weights: NDArray[np.float64] = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
-        weights /= weights.sum(axis=1, keepdims=True)
-        return weights
+        log_likelihoods = 0.5 * (fit - determinant)
+        likelihoods: NDArray[np.float64] = np.exp(log_likelihoods - log_likelihoods.max(axis=1, keepdims=True))
+        return likelihoods
 
     def spread(self, weights: NDArray[np.float64], log_scales: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what the coefficients' mean squared error exceeds their covariance at ``log_scales`` by."""
