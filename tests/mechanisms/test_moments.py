@@ -1,5 +1,6 @@
 import math
 import threading
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -217,3 +218,90 @@ def test_noise_for_other_entries_is_refused():
     fewer[0, 1] = fewer[1, 0] = False
     with pytest.raises(ParameterError, match="begun for"):
         release.release(rows, lambda: rows.total([]), release.begin(fewer, SeededNoise(4)))
+
+
+# Only the products with a target that is short
+
+
+def make_short(limit, neighbours="add_remove", mu=1.0):
+    return MomentRelease(mu=mu, neighbours=neighbours, target_limit=limit)
+
+
+def squared_movement(before, after):
+    """Squared Frobenius distance of the released entries of v v' and w w', exactly; vectors end with the target."""
+    v, w = ([int(value) for value in vector] for vector in (before, after))
+    lines = [v[i] * v[-1] - w[i] * w[-1] for i in range(len(v))]
+    return 2 * sum(change**2 for change in lines[:-1]) + lines[-1] ** 2
+
+
+limits = pytest.mark.parametrize("limit", [1, 2**10 + 1, ROW_LIMIT // 3, math.ceil(ROW_LIMIT * 0.8), ROW_LIMIT])
+
+
+@limits
+def test_a_row_with_a_short_target_moves_its_products_no_further_than_is_paid_for(limit):
+    paid = make_short(limit).squared_sensitivity
+    assert paid % 2 == 0
+    assert paid <= ROW_LIMIT**4
+    generator, furthest, nothing = np.random.default_rng(2), 0, [0] * 4
+    for share in (*generator.uniform(size=300), 1.0, 1.0):
+        target = int(share * limit)
+        rest = math.isqrt(ROW_LIMIT**2 - target**2)
+        first = int(generator.uniform() * rest)
+        row = [first, math.isqrt(rest**2 - first**2), 0, target]
+        assert sum(value**2 for value in row) <= ROW_LIMIT**2
+        furthest = max(furthest, squared_movement(row, nothing))
+    assert 0.999 * paid < furthest <= paid
+
+
+@limits
+def test_two_rows_with_short_targets_are_no_further_apart_than_is_paid_for(limit):
+    paid = make_short(limit, "replace").squared_sensitivity
+    assert paid == SQUARED["replace"]
+    generator = np.random.default_rng(3)
+    for _ in range(300):
+        rows = []
+        for sign in (1, -1):
+            target = int(sign * generator.choice([1.0, generator.uniform()]) * limit)
+            rows.append([math.isqrt(ROW_LIMIT**2 - target**2), target])
+        assert squared_movement(*rows) <= paid
+
+
+@limits
+def test_rows_are_kept_within_the_limit_one_by_one(limit):
+    rows = TableRows(constant=1, tables=(), dense=(), products=(), target_only=True, target_limit=limit)
+    wild = np.array(
+        [0.0, limit, -limit, limit + 0.4, 1.01 * limit + 1, -2.0 * limit - 2, 1e308, np.inf, -np.inf, np.nan]
+    )
+    batch = rows.batch(np.zeros((len(wild), 0), dtype=np.uint16)).filled(np.zeros(len(wild)), wild)
+    assert (np.abs(batch.target) <= limit).all()
+    assert batch.target[:3].tolist() == [0.0, limit, -limit]
+    assert not batch.target[5:].any()
+
+
+def test_a_mechanism_for_short_targets_takes_no_other_rows():
+    release = make_short(100)
+    fitting = TableRows(constant=1, tables=(), dense=(), products=(), target_only=True, target_limit=100)
+    assert release.release(fitting, lambda: fitting.total([]), SeededNoise(0)).shape == (2, 2)
+    for changes in ({"target_limit": 101}, {"target_only": False}):
+        other = replace(fitting, **changes)
+        with pytest.raises(ParameterError, match="within it"):
+            release.release(other, lambda other=other: other.total([]), SeededNoise(0))
+
+
+@pytest.mark.parametrize("limit", [0, -1, ROW_LIMIT + 1, 10.0, np.nan])
+def test_a_limit_is_a_whole_number_that_rows_can_have(limit):
+    with pytest.raises(ParameterError, match="target_limit"):
+        make_short(limit)
+    with pytest.raises(ParameterError, match="target_limit"):
+        TableRows(constant=1, tables=(), dense=(), products=(), target_limit=limit)
+
+
+def test_noise_for_short_targets_has_the_scale_of_their_movement():
+    limit = ROW_LIMIT // 4
+    rows = TableRows(constant=1, tables=(), dense=(), products=(), target_only=True, target_limit=limit)
+    release, source = make_short(limit, mu=2.0), SeededNoise(8)
+    draws = np.array([release.release(rows, lambda: rows.total([]), source) for _ in range(4000)])
+    scale = math.sqrt((2 / 16 - 1 / 256) / 2) / 2.0
+    assert variance_fits(draws[:, 0, 1], scale)
+    assert variance_fits(draws[:, 1, 1], math.sqrt(2) * scale)
+    assert release.noise_scale == pytest.approx(scale, rel=1e-6)

@@ -16,7 +16,7 @@ from dpcate.accounting import Gaussian, Guarantee, check_neighbours
 from dpcate.errors import ParameterError
 from dpcate.mechanisms.beside import Beside
 from dpcate.mechanisms.discrete_gaussian import DiscreteGaussian
-from dpcate.mechanisms.table_rows import ROW_LIMIT
+from dpcate.mechanisms.table_rows import ROW_LIMIT, check_target_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,6 +60,9 @@ class MomentRelease:
     neighbours
         A row's product appears or disappears under ``add_remove`` (Frobenius distance at most L^2, L the longest row)
         and turns into another under ``replace`` (at most sqrt(2) L^2: |vv' - ww'|^2 = |v|^4 + |w|^4 - 2 (v.w)^2).
+    target_limit
+        If given, the mechanism serves rows of which only the products with the target are released and whose target is
+        no larger than this number l. A row that appears or disappears then moves less: by sqrt(2 l^2 L^2 - l^4).
 
     Privacy
     -------
@@ -70,9 +73,12 @@ class MomentRelease:
 
     mu: float
     neighbours: Neighbours
+    target_limit: int | None = None
 
     def __post_init__(self) -> None:
         check_neighbours(self.neighbours)
+        if self.target_limit is not None:
+            check_target_limit(self.target_limit)
         self.mechanisms()  # refuses a budget too small for exact noise
 
     @property
@@ -85,9 +91,19 @@ class MomentRelease:
         """Standard deviation of the noise off the diagonal, in squared longest rows; on it, sqrt(2) times as much."""
         return self.mechanisms()[1].scale / ROW_LIMIT**2
 
+    @property
+    def squared_sensitivity(self) -> int:
+        """Squared Frobenius distance D^2 between neighbouring sums, in squared grid steps; a whole even number."""
+        if self.neighbours == "replace":
+            return 2 * ROW_LIMIT**4
+        if self.target_limit is None:
+            return ROW_LIMIT**4
+        squared = self.target_limit**2
+        return 2 * squared * ROW_LIMIT**2 - squared**2 + squared % 2
+
     def mechanisms(self) -> tuple[DiscreteGaussian, DiscreteGaussian]:
         """Return the mechanisms of diagonal and off-diagonal entries: squared distance D^2, and half of it."""
-        squared = (2 if self.neighbours == "replace" else 1) * ROW_LIMIT**4
+        squared = self.squared_sensitivity
         return (
             DiscreteGaussian(squared_sensitivity=squared, mu=self.mu, neighbours=self.neighbours),
             DiscreteGaussian(squared_sensitivity=squared // 2, mu=self.mu, neighbours=self.neighbours),
@@ -111,6 +127,10 @@ class MomentRelease:
         noise
             Where the noise comes from, or what :meth:`begin` gave for the entries of ``rows``.
         """
+        if self.target_limit is not None and not (rows.target_only and rows.target_limit <= self.target_limit):
+            raise ParameterError(
+                "with `target_limit`, rows must release products with a target within it, and no others."
+            )
         begun = noise if isinstance(noise, MomentNoise) else self.begin(rows.released, noise)
         drawn = begun.take(self, rows.released)
         upper = np.nonzero(np.triu(rows.released, 1))

@@ -62,6 +62,12 @@ class TableProduct:
         return np.clip(product, -ENTRY_LIMIT, ENTRY_LIMIT, out=product)
 
 
+def check_target_limit(limit: int) -> None:
+    """Refuse anything but whole numbers from 1 to ROW_LIMIT."""
+    if not isinstance(limit, int) or not 1 <= limit <= ROW_LIMIT:
+        raise ParameterError(f"`target_limit` must be an integer from 1 to {ROW_LIMIT}; got {limit!r}.")
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class RowBatch:
     """Some rows: codes, products, squared length of the looked-up part, and (once known) multiplier and target.
@@ -81,15 +87,22 @@ class RowBatch:
         with np.errstate(over="ignore", invalid="ignore"):
             m, t = np.rint(multiplier), np.rint(target)
             for shrink in (0.98, 0.0):
-                fine = m * m * self.squares + t * t <= ROW_LIMIT**2  # exact below 2^53, and never rounded to below
+                fine = self._short_enough(m, t)
                 if fine.all():
                     break
                 m = np.where(fine, m, np.trunc(m * shrink))
                 t = np.where(fine, t, np.trunc(t * shrink))
-        bad = ~(m * m * self.squares + t * t <= ROW_LIMIT**2)
+        bad = ~self._short_enough(m, t)
         if bad.any():  # not a number times zero is not zero
             m, t = np.where(bad, 0.0, m), np.where(bad, 0.0, t)
         return RowBatch(self.rows, self.codes, self.products, self.squares, m, t)
+
+    def _short_enough(self, m: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which rows are in order; lengths are exact below 2^53, and never rounded to below."""
+        short: NDArray[np.bool_] = m * m * self.squares + t * t <= ROW_LIMIT**2
+        if self.rows.target_limit < ROW_LIMIT:
+            short &= np.abs(t) <= self.rows.target_limit
+        return short
 
     def parts(self) -> Iterator[RowBatch]:
         """Yield the rows in batches that can be summed exactly."""
@@ -123,6 +136,8 @@ class TableRows:
         How many of the products, the last ones, are released with themselves, the constant and the target only.
     target_only
         Sum only the products with the target, which is all that is needed where the rest is known already.
+    target_limit
+        No row's target is larger than this.
     """
 
     constant: int
@@ -131,8 +146,10 @@ class TableRows:
     products: tuple[TableProduct, ...]
     n_alone: int = 0
     target_only: bool = False
+    target_limit: int = ROW_LIMIT
 
     def __post_init__(self) -> None:
+        check_target_limit(self.target_limit)
         if not isinstance(self.constant, int) or not 1 <= self.constant <= ENTRY_LIMIT:
             raise ParameterError(f"`constant` must be an integer from 1 to {ENTRY_LIMIT}; got {self.constant!r}.")
         for table in self.tables:

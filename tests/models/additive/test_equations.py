@@ -242,15 +242,20 @@ def test_noise_on_the_right_hand_side_follows_the_formula_of_the_proof_page():
         assert seen.z_noise == pytest.approx(expected * equations._MARGIN**2, rel=1e-6)
 
 
-def test_where_the_gram_matrix_is_not_wanted_the_right_hand_side_has_the_noise_of_a_release_of_its_own():
-    mu, layout = 0.7, replace(make_layout(), target_weight=equations.EVEN_WEIGHT)
-    seen = Equations.release(layout, make_data(0), make_mechanism(mu=mu), SeededNoise(0), target_only=True)
-    alone = 2.0 * layout.longest * layout.clip / mu / WEIGHTS
-    assert seen.z_noise == pytest.approx(alone * equations._MARGIN**2, rel=1e-6)
+@pytest.mark.parametrize("neighbours", ["replace", "add_remove"])
+def test_where_the_gram_matrix_is_not_released_the_right_hand_side_has_the_noise_of_the_proof_page(neighbours):
+    mu, t = 0.7, equations.weigh_target(neighbours, later=True, constant=False)
+    layout = replace(make_layout(), target_weight=t)
+    mechanism = MomentRelease(mu=mu, neighbours=neighbours, target_limit=equations.longest_target(t))
+    seen = Equations.release(layout, make_data(0), mechanism, SeededNoise(0), target_only=True)
+    times = 2.0 if neighbours == "replace" else np.sqrt(1 + t**2 / 2)
+    wanted = times * layout.longest * layout.clip / mu / WEIGHTS
+    assert seen.z_noise == pytest.approx(wanted * equations._MARGIN**2, rel=1e-4)
 
 
-@pytest.mark.parametrize("weight", [equations.TARGET_WEIGHT, equations.EVEN_WEIGHT])
-def test_the_margin_for_rounding_is_enough_for_rows_of_full_length(weight):
+@pytest.mark.parametrize("target_only", [False, True])
+@pytest.mark.parametrize("weight", [equations.TARGET_WEIGHT, equations.EVEN_WEIGHT, equations.LIGHT_WEIGHT])
+def test_the_margin_for_rounding_is_enough_for_rows_of_full_length(weight, target_only):
     """Rows that need all the room: functions as long as they may be, the target at its bound."""
     generator = np.random.default_rng(6)
     codes = np.column_stack([generator.integers(0, GRID + 1, (5_000, 2)), generator.integers(0, 3, 5_000)])
@@ -259,4 +264,5 @@ def test_the_margin_for_rounding_is_enough_for_rows_of_full_length(weight):
         layout = replace(make_layout(reach, 0.1, 0.3), target_weight=weight)
         factor = layout.shortening(BASIS.matrix(data.held.codes) ** 2 @ WEIGHTS**2, np.ones(5_000))
         wanted = factor * layout.clip * layout.target_scale / layout.unit
-        assert vectors(layout, data)[:, -1] / ROW_LIMIT == pytest.approx(wanted, rel=5e-3)
+        batch = layout.batch(layout.table_rows(1.0, target_only=target_only), data, data.held)
+        assert batch.target / ROW_LIMIT == pytest.approx(wanted, rel=5e-3)

@@ -7,6 +7,7 @@ Proof: ``docs/privacy/moments.md``.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,16 +18,18 @@ from dpcate.mechanisms import ENTRY_LIMIT, ROW_LIMIT, TableProduct, TableRows, e
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dpcate.accounting import Neighbours
     from dpcate.mechanisms import MomentNoise, MomentRelease, NoiseSource, RowBatch
     from dpcate.models.additive.basis import Basis
     from dpcate.models.protocol import StageData
     from dpcate.models.stage_rows import StageRows
 
-__all__ = ["Equations", "Layout", "released_entries"]
+__all__ = ["Equations", "Layout", "longest_target", "released_entries", "weigh_target"]
 
-TARGET_WEIGHT, EVEN_WEIGHT = 0.8, 1.0
+TARGET_WEIGHT, EVEN_WEIGHT, LIGHT_WEIGHT = 0.8, 1.0, 0.5
 """Length of the target's coordinate relative to the basis's: one gives z the least noise, less spares G. The second is
-for releases whose G is not wanted."""
+for releases whose G is not wanted; the third for those without G under ``add_remove``, where z has the less noise the
+smaller the target's coordinate, and only its own square has more."""
 
 MULTIPLIER = 2**9
 """Grid steps of the largest row multiplier; the tables have the rest of ROW_LIMIT."""
@@ -95,6 +98,7 @@ class Layout:
             products=products,
             n_alone=self.basis.n_bent,
             target_only=target_only,
+            target_limit=longest_target(self.target_weight) if target_only else ROW_LIMIT,
         )
 
     def shortening(self, squared_norms: NDArray[np.float64], reach: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -199,6 +203,28 @@ class Equations:
         if abs(seen - n_rows) <= 3.0 * noise:
             return n_rows
         return float(np.clip(seen, max(0.02 * n_rows, 1.0), 2.0 * n_rows))
+
+
+def weigh_target(neighbours: Neighbours, *, later: bool, constant: bool) -> float:
+    """Return the length of the target's coordinate relative to the basis's.
+
+    Parameters
+    ----------
+    neighbours
+        Which tables are neighbours.
+    later
+        Whether G is known from an earlier round and not released.
+    constant
+        Whether a mean is all that is wanted.
+    """
+    if later and neighbours == "add_remove":
+        return LIGHT_WEIGHT
+    return EVEN_WEIGHT if later or constant else TARGET_WEIGHT
+
+
+def longest_target(target_weight: float) -> int:
+    """Return the largest target of a row in grid steps: its part in a vector of full length, without the margin."""
+    return math.ceil(ROW_LIMIT * target_weight / math.hypot(1.0, target_weight))
 
 
 def released_entries(basis: Basis, *, target_only: bool = False) -> NDArray[np.bool_]:

@@ -22,7 +22,6 @@ from dpcate.models.additive.basis import make_basis
 from dpcate.models.additive.columns import known_shares, release_shares
 from dpcate.models.additive.correlations import known_correlations
 from dpcate.models.additive.dependence import draw_codes, treat
-from dpcate.models.additive.equations import EVEN_WEIGHT, TARGET_WEIGHT
 from dpcate.models.additive.first_stage import earlier_errors
 from dpcate.models.additive.products import BENT
 from dpcate.models.additive.regression import MomentRegression
@@ -124,7 +123,6 @@ class Additive:
             independent=correlations is None
             and data.treatment_law is None
             and not (data.weighted or data.constant or data.residual_of is not None),
-            target_weight=EVEN_WEIGHT if data.constant else TARGET_WEIGHT,
         )
         if data.kind == "probability" and not _looks_for_bends(stage, basis, rounds):
             rounds = (1.0,)

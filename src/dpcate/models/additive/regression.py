@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcate.mechanisms import MomentRelease
+from dpcate.mechanisms import ROW_LIMIT, MomentRelease
 from dpcate.models.additive.correlations import leading_correlations, matched_correlations, seen_correlations
 from dpcate.models.additive.dependence import draw_codes
 from dpcate.models.additive.design import plan_weights
-from dpcate.models.additive.equations import TARGET_WEIGHT, Equations, Layout, released_entries
+from dpcate.models.additive.equations import Equations, Layout, longest_target, released_entries, weigh_target
 from dpcate.models.additive.gram import Gram, estimate_gram, positive
 from dpcate.models.additive.observation import Observation
 from dpcate.models.additive.posterior import Prior
@@ -67,8 +67,8 @@ class MomentRegression:
     independent
         Whether made-up rows have independent columns because nothing else is known yet; what the first release says of
         their dependence is then used to read it. Only for stages whose rows all count alike.
-    target_weight
-        Length of the target's coordinate in a row's vector, relative to the basis's.
+    later
+        Whether G is known from an earlier round, so that only the products with the target are released.
     """
 
     data: StageData
@@ -78,7 +78,7 @@ class MomentRegression:
     mu: float
     neighbours: Neighbours
     independent: bool = False
-    target_weight: float = TARGET_WEIGHT
+    later: bool = False
 
     @cached_property
     def target(self) -> TargetLaw:
@@ -108,7 +108,7 @@ class MomentRegression:
         )
         if not self.data.constant:
             return fair
-        noise = math.sqrt(self._distance) * self._per_row / (self.mu * self.n_rows)
+        noise = self._per_row / (self.mu * self.n_rows)
         return max(fair, clip_of_mean(self.target, noise=noise, farthest=farthest))
 
     @property
@@ -117,14 +117,21 @@ class MomentRegression:
         return max(self.data.high - self.target.centre, self.target.centre - self.data.low)
 
     @property
-    def _distance(self) -> float:
-        """Squared distance between neighbouring sums, relative to replace-one."""
-        return 1.0 if self.neighbours == "replace" else 0.5
+    def target_weight(self) -> float:
+        """Length of the target's coordinate in a row's vector, relative to the basis's."""
+        return weigh_target(self.neighbours, later=self.later, constant=self.data.constant)
+
+    @property
+    def mechanism(self) -> MomentRelease:
+        """What releases the moments."""
+        limit = longest_target(self.target_weight) if self.later else None
+        return MomentRelease(mu=self.mu, neighbours=self.neighbours, target_limit=limit)
 
     @property
     def _per_row(self) -> float:
         """Noise on one coefficient's sum at mu = 1, for a target and a loading within one."""
-        return (1 + self.target_weight**2) / self.target_weight
+        distance = math.sqrt(self.mechanism.squared_sensitivity / 2) / ROW_LIMIT**2
+        return distance * (1 + self.target_weight**2) / self.target_weight
 
     @cached_property
     def attenuation(self) -> float:
@@ -162,7 +169,7 @@ class MomentRegression:
         level = self.n_rows * float(self.loading_variance.mean())
         reach = math.sqrt(float((self.reach**2).mean()))
         per_row = self._per_row * reach * self.clip
-        noise = self._distance * (per_row / (self.attenuation * self.mu * level)) ** 2
+        noise = (per_row / (self.attenuation * self.mu * level)) ** 2
         return plan_weights(prior, self.sampling / level, noise)
 
     def worthwhile(self, basis: Basis) -> NDArray[np.bool_]:
@@ -177,10 +184,9 @@ class MomentRegression:
             worth |= basis.orders == BENT
         return worth
 
-    def begin(self, basis: Basis, noise: NoiseSource, *, target_only: bool = False) -> MomentNoise:
+    def begin(self, basis: Basis, noise: NoiseSource) -> MomentNoise:
         """Begin to draw the noise of one :meth:`observe`."""
-        mechanism = MomentRelease(mu=self.mu, neighbours=self.neighbours)
-        return mechanism.begin(released_entries(basis, target_only=target_only), noise)
+        return self.mechanism.begin(released_entries(basis, target_only=self.later), noise)
 
     def layout(self, basis: Basis, sizes: NDArray[np.float64], functions: NDArray[np.float64]) -> Layout:
         """Return how rows are weighted and shortened for coefficients of these prior variances.
@@ -216,7 +222,7 @@ class MomentRegression:
         errors
             Draws of what earlier stages' errors add to a made-up row's target times loading.
         before
-            What an earlier round saw: its Gram matrix then serves again and only z is released.
+            What an earlier round saw, if this is a later one: its Gram matrix then serves again.
 
         Privacy
         -------
@@ -224,8 +230,7 @@ class MomentRegression:
         """
         functions = basis.matrix(self.made_up) if before is None else before.functions
         layout = self.layout(basis, sizes, functions)
-        mechanism = MomentRelease(mu=self.mu, neighbours=self.neighbours)
-        equations = Equations.release(layout, self.data, mechanism, noise, target_only=before is not None)
+        equations = Equations.release(layout, self.data, self.mechanism, noise, target_only=self.later)
         seen = self._read(equations, layout, functions, errors=errors, before=before)
         if not self.independent or before is not None:
             return seen

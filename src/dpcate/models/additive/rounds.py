@@ -18,7 +18,6 @@ from dpcate.models.additive.assembly import assemble
 from dpcate.models.additive.bends import Standing, with_bends
 from dpcate.models.additive.confidence import CENTRE, LOOSE, Confidence, find_confidence
 from dpcate.models.additive.correlations import CORRELATIONS, correlation_document, seen_correlations
-from dpcate.models.additive.equations import EVEN_WEIGHT
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.heredity import likelier_prior
 from dpcate.models.additive.leaning import propensity_leaning
@@ -99,7 +98,7 @@ def fit_rounds(
     basis, posterior = at.basis, at.posterior
     rounds = [_Round(at.seen, np.zeros(basis.n_terms), now.clip)]
     for share in shares[1:]:
-        begun = replace(stage, mu=stage.mu * math.sqrt(share)).begin(basis, noise, target_only=True)
+        begun = replace(stage, mu=stage.mu * math.sqrt(share), later=True).begin(basis, noise)
         start = assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details={})
         now = _on_residuals(stage, start, law, math.sqrt(share))
         seen = now.observe(basis, _unsure(stage, posterior), begun, errors=errors, before=rounds[0].seen)
@@ -203,7 +202,7 @@ def _on_residuals(stage: MomentRegression, start: AdditiveFunction, law: TargetL
         return StageRows(rows.codes, left, rows.loading)
 
     data = replace(stage.data, residual_of=None).changed(subtract)
-    return replace(stage, data=data, law=law, mu=stage.mu * share, target_weight=EVEN_WEIGHT)
+    return replace(stage, data=data, law=law, mu=stage.mu * share, later=True)
 
 
 def _combined(
