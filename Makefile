@@ -37,7 +37,7 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# The benchmarks need more libraries than the tests (EconML as a rival). DPCATE_GOTV names the GOTV file, if you have it.
+# The benchmarks need more libraries than the tests (EconML and DoubleML as rivals). DPCATE_GOTV names the GOTV file, if you have it.
 bench: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-bench.lock
 	$(BIN)/python -m benchmarks.run

@@ -11,10 +11,17 @@ from benchmarks.report import Report, markdown_table
 from benchmarks.tuning import Variant, Varied, constants_of, weights
 from benchmarks.tuning_data import AVERAGE_CASES as CASES
 from dpcate import AverageEffect
+from dpcate.models.additive.scales import _by_itself
 
 __all__ = ["VARIANTS", "run"]
 
 SIZES, EPSILONS, RUNS = (1_000, 4_000, 16_000), (1.0, 4.0), 10
+
+
+def apart(_likely):
+    return _by_itself
+
+
 _TIGHT = {"propensity": {"loose": False}, "outcome": {"loose": False}}
 
 VARIANTS = {
@@ -27,6 +34,7 @@ VARIANTS = {
     "products always by their columns": Variant(constants={("heredity", "_EXPECTED"): np.inf}),
     "one round of the propensity": Variant(constants={("learner", "BENT_ROUNDS"): (1.0,)}),
     "eigenvalues of correlations at least 0.3": Variant(constants={("correlations", "_LEAST"): 0.3}),
+    "each column's scale judged by itself": Variant(constants={("scales", "_among_alike"): apart}),
     "first stages shrunk as is best for themselves": Variant(stages=_TIGHT),
     "first stages shrunk less still": Variant(
         constants={("rounds", "LOOSE"): {"probability": (6.0, 3.0), "mean": (6.0, 3.0)}}

@@ -14,7 +14,7 @@ from typing import Any
 __all__ = ["RESULTS", "Report", "markdown_table"]
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("dpcate", "numpy", "scipy", "opendp", "interpret-core", "econml")
+PACKAGES = ("dpcate", "numpy", "scipy", "opendp", "interpret-core", "econml", "doubleml")
 
 
 @dataclass
