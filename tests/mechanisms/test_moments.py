@@ -264,6 +264,8 @@ def test_two_rows_with_short_targets_are_no_further_apart_than_is_paid_for(limit
             target = int(sign * generator.choice([1.0, generator.uniform()]) * limit)
             rows.append([math.isqrt(ROW_LIMIT**2 - target**2), target])
         assert squared_movement(*rows) <= paid
+    half = math.isqrt(ROW_LIMIT**2 // 2)
+    assert squared_movement([half, half], [half, -half]) > 0.999 * paid, "no smaller number would do"
 
 
 @limits
@@ -272,10 +274,31 @@ def test_rows_are_kept_within_the_limit_one_by_one(limit):
     wild = np.array(
         [0.0, limit, -limit, limit + 0.4, 1.01 * limit + 1, -2.0 * limit - 2, 1e308, np.inf, -np.inf, np.nan]
     )
-    batch = rows.batch(np.zeros((len(wild), 0), dtype=np.uint16)).filled(np.zeros(len(wild)), wild)
-    assert (np.abs(batch.target) <= limit).all()
-    assert batch.target[:3].tolist() == [0.0, limit, -limit]
-    assert not batch.target[5:].any()
+    for multiplier in (0.0, 1.0):
+        batch = rows.batch(np.zeros((len(wild), 0), dtype=np.uint16)).filled(np.full(len(wild), multiplier), wild)
+        assert (np.abs(batch.target) <= limit).all()
+        assert not batch.target[5:].any()
+        if multiplier == 0.0 or limit < ROW_LIMIT:
+            assert batch.target[:3].tolist() == [0.0, limit, -limit]
+
+
+def test_a_batch_made_by_hand_with_a_target_beyond_the_limit_is_not_summed():
+    rows = TableRows(constant=1, tables=(), dense=(), products=(), target_only=True, target_limit=1000)
+    good = rows.batch(np.zeros((3, 0), dtype=np.uint16)).filled(np.ones(3), np.array([1000.0, 2.0, -7.0]))
+    bad = replace(good, target=np.array([1001.0, 2.0, -7.0]))
+    assert rows.exact([good])[0, 1] == 995
+    assert rows.exact([bad])[0, 1] == -5
+
+
+def test_noise_for_another_limit_is_refused():
+    rows = TableRows(constant=1, tables=(), dense=(), products=(), target_only=True, target_limit=50)
+    for begun, used in (
+        (make_short(50), make_short(100)),
+        (make_short(50), make("add_remove")),
+        (make("add_remove"), make_short(50)),
+    ):
+        with pytest.raises(ParameterError, match="begun for"):
+            used.release(rows, lambda: rows.total([]), begun.begin(rows.released, SeededNoise(4)))
 
 
 def test_a_mechanism_for_short_targets_takes_no_other_rows():

@@ -87,17 +87,17 @@ class RowBatch:
         with np.errstate(over="ignore", invalid="ignore"):
             m, t = np.rint(multiplier), np.rint(target)
             for shrink in (0.98, 0.0):
-                fine = self._short_enough(m, t)
+                fine = self.short_enough(m, t)
                 if fine.all():
                     break
                 m = np.where(fine, m, np.trunc(m * shrink))
                 t = np.where(fine, t, np.trunc(t * shrink))
-        bad = ~self._short_enough(m, t)
+        bad = ~self.short_enough(m, t)
         if bad.any():  # not a number times zero is not zero
             m, t = np.where(bad, 0.0, m), np.where(bad, 0.0, t)
         return RowBatch(self.rows, self.codes, self.products, self.squares, m, t)
 
-    def _short_enough(self, m: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def short_enough(self, m: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which rows are in order; lengths are exact below 2^53, and never rounded to below."""
         short: NDArray[np.bool_] = m * m * self.squares + t * t <= ROW_LIMIT**2
         if self.rows.target_limit < ROW_LIMIT:
@@ -210,7 +210,7 @@ class TableRows:
     @cached_property
     def sums(self) -> TableSums:
         """How batches of these rows are summed."""
-        return TableSums(self, ROW_LIMIT)
+        return TableSums(self)
 
     def total(self, batches: Iterable[RowBatch]) -> list[NDArray[Any]]:
         """Return the exact totals of batches of any length; private."""

@@ -33,17 +33,16 @@ _EXACT_IN_FLOAT = 2**14
 class TableSums:
     """How one kind of row vector is summed.
 
+    A vector that is too long (there is none in a batch that was made as it should be) counts as zero.
+
     Parameters
     ----------
     rows
         What the vectors look like.
-    row_limit
-        Longest vector; a longer one (there is none in a batch that was made as it should be) counts as zero.
     """
 
-    def __init__(self, rows: TableRows, row_limit: int) -> None:
+    def __init__(self, rows: TableRows) -> None:
         self.rows = rows
-        self.row_limit = row_limit
 
     def of(self, batch: RowBatch) -> list[NDArray[np.int64]]:
         """Return a batch's sums: per column, counts weighted with m t (and m^2) at each code; then the small matrix."""
@@ -53,7 +52,7 @@ class TableSums:
         if len(batch.codes) > CHUNK:
             raise ParameterError(f"a batch must have at most {CHUNK} rows.")
         m, t = batch.multiplier, batch.target
-        fits = m * m * batch.squares + t * t <= self.row_limit**2
+        fits = batch.short_enough(m, t)
         if not fits.all():  # never for a batch that was made as it should be
             m, t = np.where(fits, m, 0.0), np.where(fits, t, 0.0)
         weights = (m * t,) if rows.target_only else (m * t, m * m)

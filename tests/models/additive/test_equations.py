@@ -216,6 +216,27 @@ def make_mechanism(neighbours="replace", mu=1.0):
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "add_remove"])
+def test_the_stated_noise_of_a_later_round_is_the_noise(neighbours):
+    t = equations.weigh_target(neighbours, later=True, constant=False)
+    layout, nothing = replace(make_layout(), target_weight=t), make_data(0)
+    mechanism = MomentRelease(mu=1.0, neighbours=neighbours, target_limit=equations.longest_target(t))
+    source = SeededNoise(3)
+    draws = [Equations.release(layout, nothing, mechanism, source, target_only=True) for _ in range(1500)]
+    assert (np.array([draw.z / draw.z_noise for draw in draws]) ** 2).mean() == pytest.approx(1.0, abs=0.1)
+    assert (np.array([draw.squares / draw.squares_noise for draw in draws]) ** 2).mean() == pytest.approx(1.0, abs=0.2)
+    assert np.isinf(draws[0].gram_noise).all()
+
+
+def test_a_target_weighs_less_where_that_lessens_the_noise():
+    for constant in (True, False):
+        assert equations.weigh_target("add_remove", later=True, constant=constant) == equations.LIGHT_WEIGHT == 0.5
+        assert equations.weigh_target("replace", later=True, constant=constant) == equations.EVEN_WEIGHT == 1.0
+    for neighbours in ("replace", "add_remove"):
+        assert equations.weigh_target(neighbours, later=False, constant=True) == equations.EVEN_WEIGHT
+        assert equations.weigh_target(neighbours, later=False, constant=False) == equations.TARGET_WEIGHT < 1
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add_remove"])
 def test_the_stated_noise_is_the_noise(neighbours):
     layout, nothing = make_layout(), make_data(0)
     mechanism = MomentRelease(mu=1.0, neighbours=neighbours)
