@@ -61,7 +61,7 @@ def make(name: str):
 
 
 def run(*, quick: bool = False) -> Report:
-    cells = study(sizes=(4000,), epsilons=(4.0,), runs=6) if quick else study(sizes=SIZES, epsilons=EPSILONS, runs=100)
+    cells = study(sizes=(4000,), epsilons=(4.0,), runs=6) if quick else study(sizes=SIZES, epsilons=EPSILONS, runs=200)
     return Report("coverage", render(cells), {"cells": cells})
 
 
