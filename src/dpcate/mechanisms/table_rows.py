@@ -89,12 +89,11 @@ class RowBatch:
             for shrink in (0.98, 0.0):
                 fine = self.short_enough(m, t)
                 if fine.all():
-                    break
+                    return RowBatch(self.rows, self.codes, self.products, self.squares, m, t)
                 m = np.where(fine, m, np.trunc(m * shrink))
                 t = np.where(fine, t, np.trunc(t * shrink))
-        bad = ~self.short_enough(m, t)
-        if bad.any():  # not a number times zero is not zero
-            m, t = np.where(bad, 0.0, m), np.where(bad, 0.0, t)
+        fine = self.short_enough(m, t)  # not a number times zero is not zero
+        m, t = np.where(fine, m, 0.0), np.where(fine, t, 0.0)
         return RowBatch(self.rows, self.codes, self.products, self.squares, m, t)
 
     def short_enough(self, m: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -67,8 +67,9 @@ class MomentRegression:
     independent
         Whether made-up rows have independent columns because nothing else is known yet; what the first release says of
         their dependence is then used to read it. Only for stages whose rows all count alike.
-    later
-        Whether G is known from an earlier round, so that only the products with the target are released.
+    before
+        What an earlier round saw, if this is a later one: its Gram matrix serves again, and only the products with the
+        target are released.
     """
 
     data: StageData
@@ -78,7 +79,7 @@ class MomentRegression:
     mu: float
     neighbours: Neighbours
     independent: bool = False
-    later: bool = False
+    before: Observation | None = None
 
     @cached_property
     def target(self) -> TargetLaw:
@@ -117,14 +118,18 @@ class MomentRegression:
         return max(self.data.high - self.target.centre, self.target.centre - self.data.low)
 
     @property
+    def _later(self) -> bool:
+        return self.before is not None
+
+    @property
     def target_weight(self) -> float:
         """Length of the target's coordinate in a row's vector, relative to the basis's."""
-        return weigh_target(self.neighbours, later=self.later, constant=self.data.constant)
+        return weigh_target(self.neighbours, later=self._later, constant=self.data.constant)
 
     @property
     def mechanism(self) -> MomentRelease:
         """What releases the moments."""
-        limit = longest_target(self.target_weight) if self.later else None
+        limit = longest_target(self.target_weight) if self._later else None
         return MomentRelease(mu=self.mu, neighbours=self.neighbours, target_limit=limit)
 
     @property
@@ -186,7 +191,7 @@ class MomentRegression:
 
     def begin(self, basis: Basis, noise: NoiseSource) -> MomentNoise:
         """Begin to draw the noise of one :meth:`observe`."""
-        return self.mechanism.begin(released_entries(basis, target_only=self.later), noise)
+        return self.mechanism.begin(released_entries(basis, target_only=self._later), noise)
 
     def layout(self, basis: Basis, sizes: NDArray[np.float64], functions: NDArray[np.float64]) -> Layout:
         """Return how rows are weighted and shortened for coefficients of these prior variances.
@@ -209,7 +214,6 @@ class MomentRegression:
         noise: MomentNoise,
         *,
         errors: NDArray[np.float64] | None = None,
-        before: Observation | None = None,
     ) -> Observation:
         """Release the moments with weights planned for coefficients of these prior variances.
 
@@ -221,18 +225,16 @@ class MomentRegression:
             What :meth:`begin` gave.
         errors
             Draws of what earlier stages' errors add to a made-up row's target times loading.
-        before
-            What an earlier round saw, if this is a later one: its Gram matrix then serves again.
 
         Privacy
         -------
         One release of moments at the cost Gaussian(mu). Proof: ``docs/privacy/moments.md``.
         """
-        functions = basis.matrix(self.made_up) if before is None else before.functions
+        functions = basis.matrix(self.made_up) if self.before is None else self.before.functions
         layout = self.layout(basis, sizes, functions)
-        equations = Equations.release(layout, self.data, self.mechanism, noise, target_only=self.later)
-        seen = self._read(equations, layout, functions, errors=errors, before=before)
-        if not self.independent or before is not None:
+        equations = Equations.release(layout, self.data, self.mechanism, noise, target_only=self._later)
+        seen = self._read(equations, layout, functions, errors=errors)
+        if not self.independent or self._later:
             return seen
         correlations = seen_correlations(basis, seen.gram)
         if np.abs(correlations - np.eye(len(correlations))).max() >= DEPENDENT:
@@ -256,7 +258,7 @@ class MomentRegression:
         got = leading_correlations(basis, layout.shape(functions, self.reach, self.loading_variance)[1])
         correlations = matched_correlations(wanted, got)
         functions = basis.matrix(draw_codes(basis.columns, correlations, n_rows))
-        again = self._read(equations, layout, functions, errors=errors, before=None)
+        again = self._read(equations, layout, functions, errors=errors)
         leading = (basis.orders[:, None] == 0) & (basis.orders == 0)
         unsure = np.where(leading, np.maximum(seen.gram.variance, again.gram.variance), again.gram.variance)
         return replace(again, gram=replace(again.gram, variance=unsure)), correlations
@@ -268,9 +270,9 @@ class MomentRegression:
         functions: NDArray[np.float64],
         *,
         errors: NDArray[np.float64] | None,
-        before: Observation | None,
     ) -> Observation:
         """Return what the equations say, their Gram matrix predicted from the functions at made-up rows."""
+        before = self.before
         factor, shape, weight = layout.shape(functions, self.reach, self.loading_variance)
         n_rows = equations.effective_rows(shape, layout, self.n_rows) if before is None else before.n_rows
         level = n_rows * float(weight.mean())

@@ -98,10 +98,11 @@ def fit_rounds(
     basis, posterior = at.basis, at.posterior
     rounds = [_Round(at.seen, np.zeros(basis.n_terms), now.clip)]
     for share in shares[1:]:
-        begun = replace(stage, mu=stage.mu * math.sqrt(share), later=True).begin(basis, noise)
+        following = replace(stage, mu=stage.mu * math.sqrt(share), before=rounds[0].seen)
+        begun = following.begin(basis, noise)
         start = assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details={})
-        now = _on_residuals(stage, start, law, math.sqrt(share))
-        seen = now.observe(basis, _unsure(stage, posterior), begun, errors=errors, before=rounds[0].seen)
+        now = _on_residuals(following, start, law)
+        seen = now.observe(basis, _unsure(stage, posterior), begun, errors=errors)
         law = residual_after(now, seen, np.zeros(basis.n_terms))
         rounds.append(_Round(seen, posterior.mean, now.clip))
         lost = law.lost if stage.data.constant else None
@@ -193,7 +194,7 @@ class _Round:
     clip: float
 
 
-def _on_residuals(stage: MomentRegression, start: AdditiveFunction, law: TargetLaw, share: float) -> MomentRegression:
+def _on_residuals(stage: MomentRegression, start: AdditiveFunction, law: TargetLaw) -> MomentRegression:
     """Return the stage with the function so far subtracted from every row's target, row by row."""
 
     def subtract(rows: StageRows) -> StageRows:
@@ -202,7 +203,7 @@ def _on_residuals(stage: MomentRegression, start: AdditiveFunction, law: TargetL
         return StageRows(rows.codes, left, rows.loading)
 
     data = replace(stage.data, residual_of=None).changed(subtract)
-    return replace(stage, data=data, law=law, mu=stage.mu * share, later=True)
+    return replace(stage, data=data, law=law)
 
 
 def _combined(
