@@ -133,6 +133,8 @@ class Ledger:
     def verify(self, *, seen: Iterable[str] = ()) -> list[str]:
         """Return every sign of tampering or damage, nothing if the ledger is sound.
 
+        Of a damaged file nothing else is said: what a broken page seems to hold may be anything.
+
         Parameters
         ----------
         seen : iterable of str
@@ -140,8 +142,10 @@ class Ledger:
             whole ledger was replaced by an older copy.
         """
         with self._storage.reading() as connection:
-            problems = self._storage.damage(connection)
-            hashes = set()
+            damage = self._storage.damage(connection)
+            if damage:
+                return damage
+            problems, hashes = [], set()
             for name in self._storage.names(connection):
                 record = self._known(connection, name)
                 entries = self._storage.entries(connection, name)
