@@ -78,6 +78,26 @@ def _count_rows(first, rows):
     return [np.array([len(rows)], dtype=np.int64)]
 
 
+class _WrittenDownByTheDriverAlone:
+    """A worker that hands on an object which it is using fails now and then, and all wait for ever."""
+
+    def __init__(self):
+        self.driver = os.getpid()
+
+    def __getstate__(self):
+        if os.getpid() != self.driver:
+            raise RuntimeError("dictionary changed size during iteration")
+        return self.__dict__
+
+    def __call__(self, first, rows):
+        return _count_rows(first, rows)
+
+
+def test_work_is_written_down_once_on_the_driver(cluster, frame):
+    source = open_table(frame, SCHEMA)
+    assert source.total(_WrittenDownByTheDriverAlone())[0].tolist() == [source.n_rows]
+
+
 def test_a_failing_task_says_nothing_of_the_rows(cluster, frame):
     source = open_table(frame, SCHEMA)
 

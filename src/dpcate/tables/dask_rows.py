@@ -7,6 +7,7 @@ order, would give rows other numbers: every pass compares a digest with that of 
 
 from __future__ import annotations
 
+import pickle
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,7 @@ class DaskRows:
     def total(self, work: RowWork, *, one_thread: bool = False) -> list[NDArray[Any]]:  # noqa: ARG002 - one per task
         """Return the exact totals of ``work``; partial sums are added on the workers."""
         dask = _dask()
-        shipped = dask.delayed(work, traverse=False, pure=False)
+        shipped = dask.delayed(_packed(work), traverse=False, pure=False)
         numbered = zip(self._firsts, self._parts, self._digests, strict=True)
         sums = [dask.delayed(_total)(shipped, first, part, digest) for first, part, digest in numbered]
         while len(sums) > 1:
@@ -119,8 +120,20 @@ def _same(part: tuple[Rows, bytes], digest: bytes) -> Rows:
     return rows
 
 
-def _total(work: RowWork, first: int, part: tuple[Rows, bytes], digest: bytes) -> list[NDArray[Any]]:
-    rows = _same(part, digest)
+def _packed(work: RowWork) -> bytes:
+    """Return the work as bytes, made here and once.
+
+    Workers hand it on to each other. Objects that remember what they worked out would be written down by one thread of
+    a worker while another uses them, which fails now and then, and Dask then waits for ever.
+    """
+    import cloudpickle
+
+    packed: bytes = cloudpickle.dumps(work)
+    return packed
+
+
+def _total(packed: bytes, first: int, part: tuple[Rows, bytes], digest: bytes) -> list[NDArray[Any]]:
+    rows, work = _same(part, digest), pickle.loads(packed)  # of the driver's own making
     starts = range(0, max(len(rows), 1), BATCH)
     with one_thread():
         totals = add_up(work(first + start, rows[start : start + BATCH]) for start in starts)
