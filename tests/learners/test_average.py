@@ -99,7 +99,7 @@ def test_a_known_propensity_leaves_one_stage_out():
     table["t"] = np.random.default_rng(5).integers(0, 2, 4000)
     for population in TRUTHS:
         fitted = AverageEffect(with_known_propensity(), population=population, random_state=0).fit_table(table)
-        assert set(fitted.models_) == {"outcome", "effect"}
+        assert set(fitted.models_) == {"outcome", "difference", "effect"}
         assert fitted.ate_inference().stderr_mean > 0
 
 
@@ -108,6 +108,41 @@ def test_a_model_that_does_not_know_its_error_gives_a_number_without_interval():
     assert np.isfinite(fitted.ate())
     with pytest.raises(NotAvailableError, match="not available"):
         fitted.ate_interval()
+
+
+def test_the_share_of_the_treated_of_a_model_of_logits_is_a_share():
+    """Once its intercept, a logit, was taken for one: an effect of 1 came out as 8."""
+    fitted = AverageEffect(SCHEMA, epsilon=HUGE, model="ebm", population="treated", random_state=0)
+    assert fitted.fit_table(draw(8000, 0)).ate() == pytest.approx(ATT, abs=0.05)
+
+
+def test_the_mean_knows_the_errors_of_all_that_its_arms_are_made_of():
+    stages = {stage.name: stage for stage in AverageEffect(SCHEMA)._stages()}
+    assert list(stages) == ["propensity", "outcome", "difference", "effect"]
+    assert stages["effect"].first_stage == ("propensity", "outcome", "difference")
+    assert stages["effect"].residual_of == "difference", "what is left after both, not after the outcome alone"
+    assert stages["difference"].residual_of == "outcome"
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, with_known_propensity()])
+def test_the_whole_budget_and_all_rows_are_used_and_the_difference_gets_the_least(schema):
+    stages = AverageEffect(schema)._stages()
+    assert sum(stage.weight for stage in stages) == pytest.approx(1.0)
+    assert min(stages, key=lambda stage: stage.weight).name == "difference"
+    assert min(stages, key=lambda stage: stage.share).name == "difference"
+    assert max(stages, key=lambda stage: stage.share).name == "effect", "only its noise stays in the mean as it is"
+
+
+def test_arms_are_right_beyond_the_floor_too():
+    """A floor bounds weights. Arms made with it would be nearer to each other than they are: 3.6 came out for 4."""
+    schema = Schema(Number("y", -2, 8), Category("t", [0, 1]), [Number("x", 0, 1)])
+    generator = np.random.default_rng(2)
+    x = generator.uniform(size=40_000)
+    t = (generator.uniform(size=40_000) < 0.05 + 0.9 * x).astype(int)
+    table = {"y": x + 4.0 * t + 0.3 * generator.normal(size=40_000), "t": t, "x": x}
+    for population in TRUTHS:
+        options = {"epsilon": HUGE, "propensity_floor": 0.3, "population": population, "random_state": 0}
+        assert AverageEffect(schema, **options).fit_table(table).ate() == pytest.approx(4.0, abs=0.05)
 
 
 @pytest.mark.parametrize("propensity", [0.5, None])

@@ -55,12 +55,12 @@ def test_its_intervals_hold_the_truth(population):
 
 def test_the_first_stages_look_for_what_they_are_for_and_no_other_learner_does():
     kinds = {stage.name: stage.interactions for stage in AverageEffect(SCHEMA)._stages()}
-    assert kinds == {"propensity": "bent", "outcome": "treated", "effect": "plain"}
+    assert kinds == {"propensity": "bent", "outcome": "sought", "difference": "none", "effect": "plain"}
     assert {stage.interactions for stage in RLearner(SCHEMA)._stages()} == {"plain"}
     models = fit(0).models_
     assert models["propensity"].products
-    arm = len(SCHEMA.features)
-    assert any(product.second == arm for product in models["outcome"].products)
+    assert models["outcome"].products
+    assert models["difference"].products == ()
     assert models["effect"].products == ()
 
 

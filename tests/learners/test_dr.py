@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dpcate import Category, Number, Schema
 from dpcate.accounting import Gaussian, Guarantee
+from dpcate.learners.arms import ArmsByDifference, ArmsOfOutcome
 from dpcate.learners.average import TreatedScore
 from dpcate.learners.dr import Score
 from dpcate.learners.nuisances import Propensity
@@ -65,6 +66,32 @@ def make_released(seed, *, tables, products, pairs, treat=0.2):
     )
 
 
+def make_difference(seed, *, tables, size, shift=0.0, treat=0.2):
+    """An outcome of the features alone and a difference between the arms, which has no bounds."""
+    pairs = [(0, 1)]
+    outcome = make_function(seed, SCHEMA.features, low=LOW, high=HIGH, tables=tables, products=tables, pairs=pairs)
+    difference = make_function(
+        seed + 2, SCHEMA.features, low=-np.inf, high=np.inf, tables=size, products=size, pairs=pairs
+    )
+    return Released(
+        SCHEMA,
+        {
+            "propensity": make_function(seed + 1, SCHEMA.features, low=0.0, high=1.0, tables=treat, pairs=pairs),
+            "outcome": outcome,
+            "difference": replace(difference, intercept=difference.intercept + shift),
+        },
+    )
+
+
+def assert_within_bounds(score, released):
+    scores = score.of(every_row(), released)
+    low, high = score.bounds(SCHEMA, released)
+    assert low <= scores.min() + 1e-9
+    assert scores.max() <= high + 1e-9
+    assert np.isfinite([low, high]).all()
+    assert max(-low, high) <= (HIGH - LOW) * (1 + 1 / 0.05) + 1e-9, "nor are they wider than any score can be"
+
+
 @settings(max_examples=200)
 @given(
     seed=st.integers(0, 10**6),
@@ -76,12 +103,23 @@ def make_released(seed, *, tables, products, pairs, treat=0.2):
 )
 def test_no_row_s_score_leaves_the_bounds(seed, tables, products, treat, pairs, score):
     released = make_released(seed, tables=tables, products=products, pairs=pairs, treat=treat)
-    scores = score(PROPENSITY).of(every_row(), released)
-    low, high = score(PROPENSITY).bounds(SCHEMA, released)
-    assert low <= scores.min() + 1e-9
-    assert scores.max() <= high + 1e-9
-    assert np.isfinite([low, high]).all()
-    assert max(-low, high) <= (HIGH - LOW) * (1 + 1 / 0.05) + 1e-9, "nor are they wider than any score can be"
+    assert_within_bounds(score(PROPENSITY, ArmsOfOutcome()), released)
+
+
+@settings(max_examples=200)
+@given(
+    seed=st.integers(0, 10**6),
+    tables=sizes,
+    size=sizes,
+    shift=st.sampled_from([-1e6, -5.0, 0.0, 5.0, 1e6]),
+    treat=sizes,
+    known=st.sampled_from([None, 0.05, 0.5, 0.9]),
+    score=st.sampled_from([Score, TreatedScore]),
+)
+def test_nor_does_one_whose_arms_come_from_a_difference(seed, tables, size, shift, treat, known, score):
+    propensity = Propensity(known, 0.05)
+    released = make_difference(seed, tables=tables, size=size, shift=shift, treat=treat)
+    assert_within_bounds(score(propensity, ArmsByDifference(propensity.as_it_is)), released)
 
 
 @pytest.mark.parametrize("pair", [(0, 2), (2, 0)])
@@ -103,10 +141,11 @@ def test_a_product_with_the_arm_widens_the_bounds_by_what_it_can_add(pair):
     )
     released = Released(SCHEMA, {"outcome": outcome})
     reach = (HIGH - LOW) / 0.5
-    assert Score(Propensity(0.5, 0.05)).bounds(SCHEMA, released) == pytest.approx((-reach, 0.5 + 0.6 + reach))
+    score = Score(Propensity(0.5, 0.05), ArmsOfOutcome())
+    assert score.bounds(SCHEMA, released) == pytest.approx((-reach, 0.5 + 0.6 + reach))
     steep = tuple(replace(product, left=3 * product.left) for product in outcome.products)
     released = Released(SCHEMA, {"outcome": replace(outcome, products=steep)})
-    low, _ = Score(Propensity(0.5, 0.05)).bounds(SCHEMA, released)
+    low, _ = score.bounds(SCHEMA, released)
     assert low == pytest.approx(0.5 - 3 * 0.4 - reach)
 
 
@@ -116,4 +155,25 @@ def test_without_products_of_the_arm_the_bounds_are_those_of_its_term():
     jump = float(table[2] - table[1])
     e_low, e_high = PROPENSITY.extremes(released)
     reach = (HIGH - LOW) / min(e_low, 1 - e_high)
-    assert Score(PROPENSITY).bounds(SCHEMA, released) == pytest.approx((min(jump, 0) - reach, max(jump, 0) + reach))
+    found = Score(PROPENSITY, ArmsOfOutcome()).bounds(SCHEMA, released)
+    assert found == pytest.approx((min(jump, 0) - reach, max(jump, 0) + reach))
+
+
+@pytest.mark.parametrize("known", [None, 0.2])
+def test_the_arms_of_a_difference_are_as_far_apart_as_it_says_and_meet_the_outcome_in_between(known):
+    propensity, rows = Propensity(known, 0.05), every_row()
+    released = make_difference(5, tables=0.1, size=0.1)
+    control, treated = ArmsByDifference(propensity).means(rows, released)
+    assert LOW < min(control.min(), treated.min()) < max(control.max(), treated.max()) < HIGH, "no bound is in force"
+    assert treated - control == pytest.approx(released.predict("difference", rows))
+    e = propensity.of(rows, released)
+    assert e * treated + (1 - e) * control == pytest.approx(released.predict("outcome", rows))
+    low, high = ArmsByDifference(propensity).jumps(released)
+    assert low <= (treated - control).min() < (treated - control).max() <= high
+
+
+def test_the_arms_of_a_large_difference_stay_within_the_outcome_s_bounds():
+    released = make_difference(5, tables=0.1, size=0.1, shift=100.0)
+    control, treated = ArmsByDifference(PROPENSITY).means(every_row(), released)
+    assert set(control) == {LOW}
+    assert set(treated) == {HIGH}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcate import AverageEffect, DRLearner, MultiStage, RLearner, Stage
-from dpcate.errors import ParameterError, TransformationError
+from dpcate.errors import TransformationError
 from dpcate.learners import rehearsal
 from dpcate.learners.rehearsal import _stand_in, rehearse
 from dpcate.models import AdditiveFunction
@@ -123,5 +123,3 @@ def test_a_law_of_the_treatment_that_is_no_chance_is_refused(schema):
     options = {"target": lambda rows, _: rows.Y, "bounds": WIDE, "treatment_law": lambda rows, _: -(rows.Y**2)}
     with pytest.raises(TransformationError, match="and `treatment_law` of stage 'effect'"):
         rehearse([FINE, Stage(name="effect", with_treatment=True, **options)], schema)
-    with pytest.raises(ParameterError, match="no treatment among its inputs"):
-        Stage(name="effect", **options)

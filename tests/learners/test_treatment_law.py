@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcate import AverageEffect, Category, DRLearner, Number, Schema, SLearner
+from dpcate import AverageEffect, Category, DRLearner, MultiStage, Number, Schema, SLearner
+from dpcate.errors import TransformationError
 from dpcate.learners import average, dr
 from dpcate.learners.nuisances import outcome_stage
+from dpcate.tables.encoding import encode_features
 
 SCHEMA = Schema(
     outcome=Number("y", -10, 10),
@@ -34,13 +36,46 @@ def missing(learner, runs=12):
     return float(np.mean(found))
 
 
-@pytest.mark.parametrize("learner", [DRLearner, AverageEffect])
-def test_the_outcomes_treatment_term_does_not_take_what_belongs_to_the_features(learner, monkeypatch):
-    bias = missing(learner)
+def without_law(treatment_law, **options):
+    """Return the outcome's stage as if treatment had nothing to do with the features."""
+    return outcome_stage(**options)
+
+
+def test_the_outcomes_treatment_term_does_not_take_what_belongs_to_the_features(monkeypatch):
+    bias = missing(DRLearner)
     assert abs(bias) < 0.15
-    for module in (dr, average):
-        monkeypatch.setattr(module, "outcome_stage", lambda treatment_law, **options: outcome_stage(**options))
-    assert missing(learner) > 1.5 * abs(bias) + 0.03, "as if treatment had nothing to do with the features"
+    monkeypatch.setattr(dr, "outcome_stage", without_law)
+    assert missing(DRLearner) > 1.5 * abs(bias) + 0.03
+
+
+WIDE = Schema(SCHEMA.outcome, SCHEMA.treatment, [Number(f"x{j}", -3, 3) for j in range(6)])
+
+
+def draw_wide(seed, n=4000):
+    """Four of six features move chance and outcome together, each a little: their sum is what matters."""
+    generator = np.random.default_rng(seed)
+    X = np.clip(generator.normal(size=(n, 6)), -3, 3)
+    along = 0.5 * X[:, :4].sum(axis=1)
+    t = (generator.uniform(size=n) < 1 / (1 + np.exp(along))).astype(int)
+    return X, t, along + t + generator.normal(size=n), along
+
+
+def slopes(runs=12):
+    """How steep the released outcome of AverageEffect is along that sum: 0.8 in truth."""
+    found = []
+    for seed in range(runs):
+        X, T, Y, _ = draw_wide(seed)
+        outcome = AverageEffect(WIDE, epsilon=0.5, random_state=seed).fit(Y, T, X=X).models_["outcome"]
+        X, _, _, along = draw_wide(1000 + seed)
+        found.append(np.cov(outcome.predict(encode_features(X, WIDE)), along)[0, 1] / along.var())
+    return float(np.mean(found))
+
+
+def test_an_outcome_of_the_features_alone_is_hardly_shrunk_along_the_propensity(monkeypatch):
+    following = slopes()
+    assert 0.66 < following < 0.86
+    monkeypatch.setattr(average, "outcome_stage", without_law)
+    assert slopes() < following - 0.06
 
 
 def test_only_an_estimated_propensity_is_a_law_of_the_treatment():
@@ -51,3 +86,10 @@ def test_only_an_estimated_propensity_is_a_law_of_the_treatment():
     assert laws(AverageEffect(SCHEMA))["outcome"]
     assert not laws(AverageEffect(replace(SCHEMA, propensity=0.5)))["outcome"]
     assert not laws(SLearner(SCHEMA))["outcome"]
+
+
+@pytest.mark.parametrize("chance", [0.0, 1.5, np.nan])
+def test_a_law_that_gives_no_chances_is_refused(chance):
+    stage = outcome_stage(with_treatment=False, treatment_law=lambda rows, released: np.full(len(rows), chance))
+    with pytest.raises(TransformationError, match="treatment_law"):
+        MultiStage(SCHEMA, [replace(stage, name="effect")], model="additive", random_state=0).fit_table(draw(0))

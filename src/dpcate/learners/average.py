@@ -9,8 +9,11 @@ import numpy as np
 
 from dpcate.errors import ParameterError
 from dpcate.learners.adjusted import AdjustedLearner
+from dpcate.learners.arms import ArmsByDifference
 from dpcate.learners.dr import Score
 from dpcate.learners.nuisances import outcome_stage
+from dpcate.learners.people import draw_people
+from dpcate.learners.residuals import residual_stage
 from dpcate.learners.stage import Stage
 from dpcate.models import POSTERIOR, AdditiveFunction, constant_document, uncertainty_of
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcate.learners.cate import ModelChoice
+    from dpcate.learners.nuisances import Propensity
     from dpcate.learners.released import Released
     from dpcate.models import Interactions
     from dpcate.schema import Schema
@@ -30,24 +34,34 @@ __all__ = ["AverageEffect"]
 
 _POPULATIONS = ("all", "treated")
 
-_WEIGHTS = {"propensity": 0.28, "outcome": 0.4, "effect": 0.32}
+_WEIGHTS = {"propensity": 0.3, "outcome": 0.3, "difference": 0.08, "effect": 0.32}
 """Shares of mu^2: a mean needs little, and the product of the first stages' errors is most of what it does not know.
 Chosen on the data of `benchmarks/tuning_data.py`."""
 
-_KNOWN_WEIGHTS = {"outcome": 0.27, "effect": 0.73}
+_KNOWN_WEIGHTS = {"outcome": 0.26, "difference": 0.06, "effect": 0.68}
 """The same where the propensity is known: there is no such product."""
 
-_INTERACTIONS: dict[str, Interactions] = {"propensity": "bent", "outcome": "treated"}
-"""What the first stages follow beyond pairs of features. An interaction that both miss is a bias that no interval knows
-of, so the propensity looks for it; and effects that differ between people are no error of the outcome."""
+_SHARES = {"propensity": 0.26, "outcome": 0.26, "difference": 0.08, "effect": 0.4}
+"""Shares of the rows where each stage has its own."""
+
+_N_PEOPLE = 20_000
+"""Made-up people that a share is averaged over where no released number says it."""
+
+_FIRST_STAGES = "propensity", "outcome"
+
+_INTERACTIONS: dict[str, Interactions] = {"propensity": "bent", "outcome": "sought", "difference": "none"}
+"""How the stages look for interactions of features. One that propensity and outcome miss is a bias that no interval
+knows of; the difference need not be exact."""
 
 
 class AverageEffect(AdjustedLearner):
     """One number: how much the treatment does on average, adjusted for who was treated.
 
-    Stages: propensity; outcome given treatment and features; the mean of the doubly robust score, which needs one of
-    the two to be right. All that the last stage estimates is one mean, so nearly nothing of the budget is spread thin:
-    where effects of single people drown in noise, their average may still be known well.
+    Stages: propensity e(X); outcome eta(X) = E[Y | X]; roughly, the difference d(X) that treatment makes, by residuals
+    on residuals; the mean of the doubly robust score with mu(t, X) = eta(X) + (t - e(X)) d(X), which needs e to be
+    right, or eta and d; in the second case the square of e's error remains. All that the last stage estimates is one
+    mean, so nearly nothing of the budget is spread thin: where effects of single people drown in noise, their average
+    may still be known well.
 
     Parameters
     ----------
@@ -87,38 +101,46 @@ class AverageEffect(AdjustedLearner):
         self.population = population
 
     def _stages(self) -> tuple[Stage, ...]:
-        """Return the three modules; the last one has no inputs, so that its model is a mean."""
+        """Return the four modules; the last one has no inputs, so that its model is a mean."""
         if self.population not in _POPULATIONS:
             raise ParameterError(f"`population` must be one of {_POPULATIONS}; got {self.population!r}.")
         propensity = self._propensity()
-        score = Score(propensity) if self.population == "all" else TreatedScore(propensity)
         weights = _WEIGHTS if propensity.known is None else _KNOWN_WEIGHTS
         stages = (
             *propensity.stages(),
-            outcome_stage(with_treatment=True, treatment_law=propensity.law),
-            Stage(
-                name="effect",
-                target=score.of,
-                bounds=score.bounds,
-                residual_of="outcome",
-                residual_spread=score.spread,
-                middle=score.middle,
-                first_stage=("propensity", "outcome"),
-                score_law=score.law,
-                intercept_signal=0.5,
-                concurrent=True,
-                constant=True,
-                share=0.5,
+            outcome_stage(with_treatment=False, treatment_law=propensity.law),
+            residual_stage(
+                propensity.as_it_is, name="difference", weight=weights["difference"], share=_SHARES["difference"]
             ),
+            self._mean(propensity),
         )
         return tuple(
             replace(
                 stage,
                 weight=weights[stage.name],
+                share=_SHARES[stage.name],
                 interactions=_INTERACTIONS.get(stage.name, "plain"),
-                loose=propensity.known is None and stage.name != "effect",
+                loose=propensity.known is None and stage.name in _FIRST_STAGES,
             )
             for stage in stages
+        )
+
+    def _mean(self, propensity: Propensity) -> Stage:
+        """Return the stage whose function is the mean of the score."""
+        kind = Score if self.population == "all" else TreatedScore
+        score = kind(propensity, ArmsByDifference(propensity.as_it_is))
+        return Stage(
+            name="effect",
+            target=score.of,
+            bounds=score.bounds,
+            residual_of="difference",
+            residual_spread=score.spread,
+            middle=score.middle,
+            first_stage=(*_FIRST_STAGES, "difference"),
+            score_law=score.law,
+            intercept_signal=0.5,
+            concurrent=True,
+            constant=True,
         )
 
     def _shipped(self) -> Hashable | None:
@@ -131,13 +153,12 @@ class AverageEffect(AdjustedLearner):
         value, variance = mean.intercept, None if known is None else known.average_variance
         if self.population == "treated":
             value, variance = self._per_treated(value, variance, released)
-        n_features = len(self.schema.features)
         spread = self.schema.outcome.high - self.schema.outcome.low
         return AdditiveFunction(
             columns=self.schema.features,
             intercept=float(np.clip(value, -spread, spread)),
-            tables=tuple(np.zeros_like(table) for table in outcome.tables[:n_features]),
-            shares=outcome.shares[:n_features],
+            tables=tuple(np.zeros_like(table) for table in outcome.tables),
+            shares=outcome.shares,
             guarantee_=mean.guarantee_,
             low=-spread,
             high=spread,
@@ -151,10 +172,18 @@ class AverageEffect(AdjustedLearner):
         else:
             propensity = released["propensity"]
             known = uncertainty_of(propensity)
-            share = float(np.clip(propensity.intercept, self.propensity_floor, 1 - self.propensity_floor))
+            share = float(np.clip(_average(released, "propensity"), self.propensity_floor, 1 - self.propensity_floor))
             doubt = 0.0 if known is None else known.average_variance
         ratio = value / share
         return ratio, None if variance is None else (variance + ratio**2 * doubt) / share**2
+
+
+def _average(released: Released, name: str) -> float:
+    """Return a model's average over the released distribution: the intercept, if it is not one of logits."""
+    model = released[name]
+    if model.link == "identity":
+        return model.intercept
+    return float(model.predict(draw_people(released, _N_PEOPLE, name=name)).mean())
 
 
 class TreatedScore(Score):
@@ -163,7 +192,7 @@ class TreatedScore(Score):
     def of(self, rows: Rows, released: Released) -> NDArray[np.float64]:
         """Return T (Y - mu_0) - (1 - T) (Y - mu_0) e / (1 - e)."""
         e = self.propensity.of(rows, released)
-        left = rows.Y - released.predict("outcome", rows, arm=0)
+        left = rows.Y - self.arms.means(rows, released)[0]
         return np.where(rows.T == 1, left, -left * (e / (1 - e)))
 
     def spread(self, rows: Rows, released: Released) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcate.learners.adjusted import AdjustedLearner
+from dpcate.learners.arms import ArmsOfOutcome
 from dpcate.learners.nuisances import outcome_stage
 from dpcate.learners.stage import Stage
 
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcate.learners.arms import Arms
     from dpcate.learners.nuisances import Propensity
     from dpcate.learners.released import Released
-    from dpcate.models import AdditiveFunction
     from dpcate.schema import Schema
     from dpcate.tables import Rows
 
@@ -46,7 +47,7 @@ class DRLearner(AdjustedLearner):
     def _stages(self) -> tuple[Stage, ...]:
         """Return the modules of algorithm 2."""
         propensity = self._propensity()
-        score = Score(propensity)
+        score = Score(propensity, ArmsOfOutcome())
         return (
             *propensity.stages(),
             outcome_stage(with_treatment=True, treatment_law=propensity.law, shared_with="propensity"),
@@ -68,16 +69,22 @@ class DRLearner(AdjustedLearner):
 
 
 class Score:
-    """The doubly robust score psi, row by row, and its bound."""
+    """The doubly robust score psi, row by row, and its bound.
 
-    def __init__(self, propensity: Propensity) -> None:
+    Parameters
+    ----------
+    propensity, arms
+        What is released of who is treated, and of the outcome in both arms.
+    """
+
+    def __init__(self, propensity: Propensity, arms: Arms) -> None:
         self.propensity = propensity
+        self.arms = arms
 
     def of(self, rows: Rows, released: Released) -> NDArray[np.float64]:
         """Return the score of each row."""
         e = self.propensity.of(rows, released)
-        control = released.predict("outcome", rows, arm=0)
-        treated = released.predict("outcome", rows, arm=1)
+        control, treated = self.arms.means(rows, released)
         correction = np.where(rows.T == 1, (rows.Y - treated) / e, -(rows.Y - control) / (1 - e))
         return treated - control + correction
 
@@ -88,7 +95,8 @@ class Score:
 
     def middle(self, rows: Rows, released: Released) -> NDArray[np.float64]:
         """Return the score that is expected if the released models are right: their effect."""
-        return released.predict("outcome", rows, arm=1) - released.predict("outcome", rows, arm=0)
+        control, treated = self.arms.means(rows, released)
+        return treated - control
 
     def law(
         self,
@@ -106,29 +114,16 @@ class Score:
         self, rows: Rows, released: Released
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return what was released of each row's propensity, control and treated mean, as columns."""
-        control, treated = (released.predict("outcome", rows, arm=arm)[:, None] for arm in (0, 1))
-        return self.propensity.of(rows, released)[:, None], control, treated
+        control, treated = self.arms.means(rows, released)
+        return self.propensity.of(rows, released)[:, None], control[:, None], treated[:, None]
 
     def bounds(self, schema: Schema, released: Released) -> tuple[float, float]:
         """Return bounds that no row can leave: outcomes and predictions lie in the schema's range, propensities in e's.
 
-        mu(1, x) - mu(0, x) comes from the treatment's term and its products alone, before clipping.
+        Keeping both arms within the outcome's bounds takes them no farther apart, and turns no difference round.
         """
         spread = schema.outcome.high - schema.outcome.low
         e_low, e_high = self.propensity.extremes(released)
-        low, high = _jumps(released["outcome"])
+        low, high = self.arms.jumps(released)
         reach = spread / min(e_low, 1 - e_high)
         return min(max(low, -spread), 0.0) - reach, max(min(high, spread), 0.0) + reach
-
-
-def _jumps(outcome: AdditiveFunction) -> tuple[float, float]:
-    """Return the smallest and largest difference between the arms that a released outcome can have before clipping."""
-    arm = len(outcome.columns) - 1
-    low = high = float(outcome.tables[arm][2] - outcome.tables[arm][1])
-    for product in outcome.products:
-        if arm in (product.first, product.second):
-            left, right = product.left, product.right
-            own, other = (left, right) if product.first == arm else (right, left)
-            ends = (own[2] - own[1]) * np.array([other.min(), other.max()])
-            low, high = low + float(ends.min()), high + float(ends.max())
-    return low, high

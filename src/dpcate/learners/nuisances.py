@@ -63,9 +63,14 @@ class Propensity:
         return np.clip(released.predict("propensity", rows), self.floor, 1 - self.floor)
 
     @property
+    def as_it_is(self) -> Propensity:
+        """The same without the floor, for where no inverse is taken."""
+        return replace(self, floor=min(self.floor, NEVER))
+
+    @property
     def law(self) -> RowFunction | None:
         """The propensity where it is estimated, as it is: one known by design does not go with the features."""
-        return None if self.known is not None else replace(self, floor=NEVER).of
+        return None if self.known is not None else self.as_it_is.of
 
     def extremes(self, released: Released) -> tuple[float, float]:
         """Return the smallest and largest propensity that any row can get: from released numbers only."""

@@ -19,8 +19,18 @@ if TYPE_CHECKING:
 __all__ = ["draw_people"]
 
 
-def draw_people(models: Mapping[str, AdditiveFunction], n_people: int) -> NDArray[np.uint16]:
-    """Return codes with the released shares and, where known, correlations; the same question has the same answer."""
-    model = models["effect"]
+def draw_people(models: Mapping[str, AdditiveFunction], n_people: int, *, name: str = "effect") -> NDArray[np.uint16]:
+    """Return codes with the released shares and, where known, correlations; the same question has the same answer.
+
+    Parameters
+    ----------
+    models
+        Released functions.
+    n_people
+        How many.
+    name
+        The model whose columns and shares they have.
+    """
+    model = models[name]
     columns = [make_column_basis(column, share) for column, share in zip(model.columns, model.shares, strict=True)]
     return draw_codes(columns, known_correlations(model.columns, models), n_people)

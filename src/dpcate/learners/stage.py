@@ -76,7 +76,8 @@ class Stage:
         Public guess of the share of the target's variance that one feature, and the intercept, may explain.
     first_stage
         Two earlier stages whose errors enter the target as their product (an orthogonal score): a model can then tell
-        what they do to its own error.
+        what they do to its own error. With a ``score_law`` there may be a third, the difference between the arms; the
+        second is then the outcome's mean over the arms.
     score_law
         ``score_law(rows, released, propensity, control, treated)``: what the target is expected to be for a treated row
         and for a control row, and what it stands for, if the last three (rows x guesses) were true: from a row's
@@ -84,7 +85,8 @@ class Stage:
         outcome, do to the mean of a target that is clipped.
     treatment_law
         ``treatment_law(rows, released)``: the chance of treatment, from a row's features and released models alone. A
-        model whose inputs hold the treatment then knows how it goes with the features.
+        model then lets its function follow it, and where the treatment is among the inputs knows how it goes with the
+        features.
     concurrent
         Whether the functions may be called from several threads at once, on different batches: pure functions that keep
         nothing between calls. Without this promise all rows are passed over in the calling thread.
@@ -93,8 +95,10 @@ class Stage:
     constant
         Whether one number is wanted, the same for all inputs.
     interactions
-        ``"bent"``: interactions of features matter so much that those that bend should be followed too, as far as the
-        model can. ``"treated"``: the treatment interacts with features.
+        ``"plain"``: as the model sees fit. ``"none"``: a sum of the features' terms is enough. ``"sought"``:
+        interactions of features matter so much that the model should ask where they are likely.
+        ``"bent"``: those that bend should be followed too, as far as the model can. ``"treated"``: the treatment
+        interacts with features.
     shared_with
         Earlier stage whose function of the same features may have interactions that this one's target has too. What
         both have and neither model knows would be taken for an effect of the treatment, so the model may look for it.
@@ -124,7 +128,7 @@ class Stage:
     middle: RowFunction | None = None
     signal: float = 0.4
     intercept_signal: float = 0.2
-    first_stage: tuple[str, str] | None = None
+    first_stage: tuple[str, ...] | None = None
     score_law: ScoreOfRows | None = None
     treatment_law: RowFunction | None = None
     concurrent: bool = False
@@ -142,8 +146,6 @@ class Stage:
     def __post_init__(self) -> None:
         if (self.loading is None) != (self.loading_bound is None):
             raise ParameterError(f"stage {self.name!r} needs both `loading` and `loading_bound`, or neither.")
-        if self.treatment_law is not None and not self.with_treatment:
-            raise ParameterError(f"stage {self.name!r} has a `treatment_law` and no treatment among its inputs.")
         if isinstance(self.learner, SliceSums) and self.slices is None:
             raise ParameterError(f"stage {self.name!r} needs `slices` for its sums by slice.")
 
@@ -221,6 +223,8 @@ class Stage:
                 f"`loading_law`, `residual_spread` and `treatment_law` of stage {self.name!r} must give positive "
                 "numbers, one per row."
             )
+        if data.treatment_law is not None and (data.treatment_law(rows.codes) > 1).any():
+            raise TransformationError(f"`treatment_law` of stage {self.name!r} must give chances, none above one.")
         if data.middle is not None and not np.isfinite(data.middle(rows.codes)).all():
             raise TransformationError(f"`middle` of stage {self.name!r} must give one number per row.")
         if data.score_law is not None and not _gives_scores(data.score_law, rows.codes):

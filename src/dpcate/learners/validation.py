@@ -17,6 +17,7 @@ from scipy.stats import norm
 from dpcate.errors import NotAvailableError, ParameterError
 from dpcate.learners.intervals import quantile
 from dpcate.learners.people import draw_people
+from dpcate.learners.residuals import Residuals
 from dpcate.learners.stage import Stage
 from dpcate.learners.uplift import find_uplift_curve
 from dpcate.models import SLICES, SliceSums, make_slices, uncertainty_of
@@ -103,7 +104,7 @@ class Checks:
     """
 
     def __init__(self, propensity: Propensity) -> None:
-        self.propensity = propensity
+        self._residuals = Residuals(propensity)
 
     def stages(self) -> tuple[Stage, Stage, Stage]:
         """Return the stages: the mean first, as the targets of slope and curve subtract it."""
@@ -111,11 +112,11 @@ class Checks:
         return (
             Stage(
                 name=MEAN,
-                target=self._residual,
-                bounds=self._bounds,
-                loading=self._arm,
-                loading_bound=self._reach,
-                loading_law=self._law,
+                target=self._residuals.outcome,
+                bounds=self._residuals.bounds,
+                loading=self._residuals.treatment,
+                loading_bound=self._residuals.loading_bound,
+                loading_law=self._residuals.law,
                 intercept_signal=2.0,
                 constant=True,
                 **facts,  # type: ignore[arg-type]
@@ -135,54 +136,31 @@ class Checks:
                 name=CURVE,
                 target=self._left,
                 bounds=self._left_bounds,
-                loading=self._arm,
-                loading_bound=self._reach,
-                loading_law=self._law,
+                loading=self._residuals.treatment,
+                loading_bound=self._residuals.loading_bound,
+                loading_law=self._residuals.law,
                 slices=_slices,
                 learner=SliceSums(),
                 **facts,  # type: ignore[arg-type]
             ),
         )
 
-    def _residual(self, rows: Rows, released: Released) -> NDArray[np.float64]:
-        """Return Y - eta(X); an outcome model with arms gives eta = e mu_1 + (1 - e) mu_0."""
-        if len(released["outcome"].columns) == len(released.schema.features):
-            return rows.Y - released.predict("outcome", rows)
-        e = self.propensity.of(rows, released)
-        treated, control = (released.predict("outcome", rows, arm=arm) for arm in (1, 0))
-        return rows.Y - (e * treated + (1 - e) * control)
-
-    def _arm(self, rows: Rows, released: Released) -> NDArray[np.float64]:
-        return rows.T - self.propensity.of(rows, released)
-
     def _steep(self, rows: Rows, released: Released) -> NDArray[np.float64]:
-        return self._arm(rows, released) * scores(rows.codes, released)
+        return self._residuals.treatment(rows, released) * scores(rows.codes, released)
 
     def _left(self, rows: Rows, released: Released) -> NDArray[np.float64]:
-        return self._residual(rows, released) - self._arm(rows, released) * _level(released)
-
-    def _bounds(self, schema: Schema, released: Released) -> tuple[float, float]:
-        low, high = released["outcome"].extremes()
-        return schema.outcome.low - high, schema.outcome.high - low
+        return self._residuals.outcome(rows, released) - self._residuals.treatment(rows, released) * _level(released)
 
     def _left_bounds(self, schema: Schema, released: Released) -> tuple[float, float]:
-        low, high = self._bounds(schema, released)
+        low, high = self._residuals.bounds(schema, released)
         more = abs(_level(released))
         return low - more, high + more
 
-    def _reach(self, schema: Schema, released: Released) -> float:  # noqa: ARG002 - a stage's signature
-        e_low, e_high = self.propensity.extremes(released)
-        return max(e_high, 1 - e_low)
-
     def _steep_reach(self, schema: Schema, released: Released) -> float:
-        return FARTHEST * self._reach(schema, released)
-
-    def _law(self, rows: Rows, released: Released) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        e = self.propensity.of(rows, released)
-        return np.maximum(e, 1 - e), e * (1 - e)
+        return FARTHEST * self._residuals.loading_bound(schema, released)
 
     def _steep_law(self, rows: Rows, released: Released) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        reach, square = self._law(rows, released)
+        reach, square = self._residuals.law(rows, released)
         size = np.maximum(np.abs(scores(rows.codes, released)), _LEAST)  # a law has to be positive
         return reach * size, square * size * size
 

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 TargetKind = Literal["mean", "probability"]
-Interactions = Literal["plain", "bent", "treated"]
+Interactions = Literal["none", "plain", "sought", "bent", "treated"]
 RowLaw = Callable[["NDArray[np.uint16]"], "NDArray[np.float64]"]
 LoadingLaw = Callable[["NDArray[np.uint16]"], "tuple[NDArray[np.float64], NDArray[np.float64]]"]
 ScoreLaw = Callable[
@@ -104,17 +104,19 @@ class StageData:
     signal, intercept_signal
         Public guess of the share of the target's variance that one feature, and the intercept, may explain.
     first_stage
-        Names of the two released models whose errors enter the target as their product.
+        Names of the two released models whose errors enter the target as their product; of a third, see ``score_law``.
     score_law
         For given features and true propensities, control and treated means (features x draws): the target expected of
-        a treated row and of a control row, and what it stands for, from released models otherwise. The two of
-        ``first_stage`` are then propensity and outcome.
+        a treated row and of a control row, and what it stands for, from released models otherwise. Those of
+        ``first_stage`` are then propensity and outcome, or propensity, outcome whatever the arm, and difference between
+        the arms.
     treatment_law
-        For given features, the chance of treatment as far as it is released; only where the treatment is an input.
+        For given features, the chance of treatment as far as it is released.
     constant
         Whether f is one number; models that cannot do that may return a function of the inputs.
     interactions
-        ``"bent"``: interactions of features may bend, and should be followed as far as the model can.
+        ``"none"``: a sum of the features' terms is enough. ``"sought"``: the model should ask which interactions of
+        features are likely. ``"bent"``: they may bend, too, and should be followed as far as the model can.
         ``"treated"``: the treatment interacts with features.
     shared_with
         Name of a released function of the same features whose interactions the target may share: one that both have
@@ -140,7 +142,7 @@ class StageData:
     middle: RowLaw | None = None
     signal: float = 0.4
     intercept_signal: float = 0.2
-    first_stage: tuple[str, str] | None = None
+    first_stage: tuple[str, ...] | None = None
     score_law: ScoreLaw | None = None
     treatment_law: RowLaw | None = None
     constant: bool = False
@@ -148,6 +150,11 @@ class StageData:
     shared_with: str | None = None
     loose: bool = False
     slices: Slices | None = None
+
+    @property
+    def with_treatment(self) -> bool:
+        """Whether the treatment is among the inputs."""
+        return len(self.columns) > self.n_features
 
     @classmethod
     def of_source(

@@ -33,6 +33,10 @@ __all__ = ["report_content"]
 _KNOWN_STAGES = {
     "propensity": ("Who was treated", "How each feature moves the probability of treatment."),
     "outcome": ("The outcome itself", "How each feature moves the outcome, whoever was treated."),
+    "difference": (
+        "The difference that treatment makes, roughly",
+        "How each feature moves it, as far as a small part of the budget shows: it serves the average effect.",
+    ),
 }
 _CHECKS = "validation_"
 _SHOWN_RATES = (0.01, 0.05, 0.1)

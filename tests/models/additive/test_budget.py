@@ -73,14 +73,17 @@ def test_shares_that_an_earlier_stage_released_are_not_paid_for_again():
         assert np.array_equal(old, new)
 
 
-@pytest.mark.parametrize("rounds", [(1.0,), (0.5, 0.5), (0.1, 0.2, 0.7 + 5e-10)])
-def test_what_was_drawn_adds_up_to_the_budget(rounds):
+@pytest.mark.parametrize(
+    ("rounds", "loose", "n_rounds"),
+    [((1.0,), False, 1), ((0.1, 0.2, 0.7 + 5e-10), False, 3), (None, False, 2), (None, True, 3), ((0.5, 0.5), True, 2)],
+)
+def test_what_was_drawn_adds_up_to_the_budget(rounds, loose, n_rounds):
     """From the scales alone: each release's mu is its sensitivity over its scale, and their squares sum to mu^2."""
     ledger = Ledger(SeededNoise(0))
-    fit(make_stage(), mu=0.8, noise=ledger, rounds=rounds)
+    fit(make_stage(loose=loose), mu=0.8, noise=ledger, rounds=rounds)
     columns, target, *moments = ledger.scales
     off, on = np.array(moments[::2]), np.array(moments[1::2])
-    assert len(off) == len(on) == len(rounds)
+    assert len(off) == len(on) == n_rounds
     assert on == pytest.approx(np.sqrt(2) * off, rel=1e-9)
     spent = 2 * len(COLUMNS) * (LIMIT / columns) ** 2 + 2 * (LIMIT / target) ** 2 + (ROW_LIMIT**4 / off**2).sum()
     assert spent <= 0.8**2

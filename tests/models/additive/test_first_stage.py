@@ -1,5 +1,7 @@
 """The product of two earlier errors: its law against a simulation written down plainly."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -194,3 +196,75 @@ def test_without_an_outcome_of_both_arms_it_is_the_product_after_all():
     released, _, _ = make_released(with_arm=False)
     found = earlier_errors(make_stage(score_law=score_law), ROWS, released, clip=1.0)
     assert np.array_equal(found, product_errors(make_stage(), ROWS, released))
+
+
+def make_difference(*, size=0.02, low=-np.inf, high=np.inf, e=RELEASED[0], effect=0.0):
+    """Released: a propensity, outcome 1, a difference; none of them goes with the features."""
+    propensity, of_propensity = make_model(FEATURES, 1, size, e, low=0.0, high=1.0)
+    outcome, of_outcome = make_model(FEATURES, 2, size, RELEASED[1], low=low, high=high)
+    difference, of_difference = make_model(FEATURES, 3, size, effect)
+    released = {"propensity": propensity, "outcome": outcome, "difference": difference}
+    return released, of_propensity, of_outcome, of_difference
+
+
+THREE = "propensity", "outcome", "difference"
+
+
+def test_an_outcome_and_a_difference_shift_the_mean_of_a_score_by_the_outcomes_product_alone(many_draws):
+    """With e = 1/2 it is off by 4 (e error) (eta error), less 4 (e error)^2 (difference), which is of third order."""
+    released, of_propensity, of_outcome, _ = make_difference(size=0.005)
+    found = earlier_errors(make_stage(names=THREE, score_law=score_law), ROWS, released, clip=np.inf)
+    expected = 16 * of_propensity(ROWS) * of_outcome(ROWS)
+    assert found @ found.T / found.shape[1] == pytest.approx(expected, rel=0.05, abs=0.03 * expected.max())
+
+
+def test_the_arms_of_an_outcome_and_a_difference_are_that_far_apart_and_mix_to_the_outcome(many_draws):
+    seen = []
+
+    def watch(codes, *truths):
+        seen.extend(truths)
+        return score_law(codes, *truths)
+
+    released, _, of_outcome, of_difference = make_difference(e=0.3, effect=0.4)
+    earlier_errors(make_stage(names=THREE, score_law=watch), ROWS, released, clip=np.inf)
+    propensity, control, treated = seen
+    mixed = propensity * treated + (1 - propensity) * control - RELEASED[1]
+    for drawn, wanted in ((treated - control - 0.4, of_difference(ROWS)), (mixed, of_outcome(ROWS))):
+        assert drawn @ drawn.T / drawn.shape[1] == pytest.approx(wanted, rel=0.05, abs=0.03 * wanted.max())
+    with pytest.raises(ValueError, match="read-only"):
+        control[0, 0] = 0.0
+
+
+def test_no_arm_of_an_outcome_and_a_difference_leaves_the_outcomes_bounds(many_draws):
+    seen = []
+
+    def watch(codes, *truths):
+        seen.extend(truths)
+        return score_law(codes, *truths)
+
+    released, *_ = make_difference(size=1.0, low=0.5, high=1.2)
+    earlier_errors(make_stage(names=THREE, score_law=watch), ROWS, released, clip=np.inf)
+    assert all((each.min(), each.max()) == (0.5, 1.2) for each in seen[1:])
+
+
+def test_what_an_unsure_propensity_takes_from_an_effect_is_part_of_the_spread(many_draws):
+    """Arms made with e miss 4 a^2 of the effect at e = 1/2. Intervals of large effects do not hold without it."""
+
+    def law(codes, propensity, control, treated):
+        below, above = RELEASED[1] - 0.5, RELEASED[1] + 0.5
+        return 1.0 + (treated - above) / 0.5, 1.0 - (control - below) / 0.5, treated - control
+
+    released, of_propensity, *_ = make_difference(size=0.02, effect=1.0)
+    found = earlier_errors(make_stage(names=THREE, score_law=law), ROWS, released, clip=np.inf)
+    missed = 4 * np.diagonal(of_propensity(ROWS))
+    assert found.mean(axis=1) == pytest.approx(-missed, rel=0.1, abs=0.05 * missed.max())
+
+
+def test_models_of_different_sizes_have_errors_that_have_nothing_to_do_with_each_other():
+    """Once the numbers of a small model were the tail of a large one's."""
+    first_stage._normals.cache_clear()
+    draws = first_stage._draws([SimpleNamespace(covariance=np.eye(size)) for size in (9, 5, 3)], 4000)
+    assert [len(each) for each in draws] == [9, 5, 3]
+    for k, one in enumerate(draws):
+        for other in draws[k + 1 :]:
+            assert np.abs(one @ other.T / 4000).max() < 0.08

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import ndtr
+from tests.models.stages import altered
 
 from dpcate.mechanisms import SeededNoise
 from dpcate.models import Additive, Budget, StageData, uncertainty_of
@@ -36,9 +37,12 @@ def make_stage(interactions, rho=0.7, n_rows=N_ROWS):
     )
 
 
+TWO = 0.5, 0.5
+
+
 def fit(data):
     budget = Budget(mu=100.0, epsilon=1.0, delta=1e-5, neighbours="replace")
-    return Additive().fit(data, budget=budget, noise=SeededNoise(0), released={})
+    return Additive(rounds=TWO).fit(data, budget=budget, noise=SeededNoise(0), released={})
 
 
 @pytest.mark.parametrize("interactions", ["bent", "treated"])
@@ -63,9 +67,9 @@ def test_where_features_are_independent_products_average_zero_as_they_are():
     assert function.intercept == pytest.approx(function.score(data.held.codes).mean(), abs=0.02)
 
 
-def small_budget(data, seed):
-    budget = Budget(mu=0.06, epsilon=1.0, delta=1e-5, neighbours="replace")
-    return Additive().fit(data, budget=budget, noise=SeededNoise(seed), released={})
+def small_budget(data, seed, *, mu=0.06, rounds=TWO):
+    budget = Budget(mu=mu, epsilon=1.0, delta=1e-5, neighbours="replace")
+    return Additive(rounds=rounds).fit(data, budget=budget, noise=SeededNoise(seed), released={})
 
 
 def test_a_loose_stage_keeps_more_of_what_is_there_and_knows_its_error():
@@ -84,3 +88,21 @@ def test_with_a_huge_budget_there_is_nothing_to_loosen():
     data = make_stage("plain")
     plain, loose = fit(data), fit(replace(data, loose=True))
     assert loose.score(data.held.codes) == pytest.approx(plain.score(data.held.codes), abs=0.02)
+
+
+def test_a_loose_stage_has_a_third_round_which_follows_more_of_what_features_that_hang_together_differ_by():
+    generator = np.random.default_rng(0)
+    a = generator.normal(size=4000)
+    b = 0.97 * a + np.sqrt(1 - 0.97**2) * generator.normal(size=4000)
+    numbers = [np.clip((x + 4) / 8 * GRID + 1, 1, GRID) for x in (a, b)]
+    codes = np.asfortranarray(np.column_stack([*numbers, np.ones(4000)]), dtype=np.uint16)
+    target = 3.0 * (a - b) + 0.3 * generator.normal(size=4000)
+    data = replace(altered(make_stage("plain", n_rows=4000), codes=codes, target=target), loose=True)
+
+    def kept(shares):
+        scores = [small_budget(data, seed, mu=0.3, rounds=shares).score(codes) for seed in range(12)]
+        return np.mean([np.cov(score, a - b)[0, 1] for score in scores]) / (3.0 * (a - b).var())
+
+    two, three = kept(TWO), kept(None)
+    assert two < 0.9
+    assert three > two + 0.03

@@ -30,6 +30,10 @@ __all__ = ["earlier_errors", "product_errors"]
 N_DRAWS, N_TRUTHS = 32, 128
 """Draws of the two errors; and of the truth, where one number's error is to be known."""
 
+_WITH_DIFFERENCE = 3
+"""So many models are propensity, outcome of the features, and difference between the arms; two have both arms in the
+outcome."""
+
 _WIDER = 1.5
 """Both errors come from shrinking the same functions, so they agree in sign more often than independent draws do: the
 mean of their product over people is larger than theirs by about this."""
@@ -50,12 +54,13 @@ def earlier_errors(
     Notes
     -----
     With a law of the score, what is clipped is the mean score of each arm at a made-up row, not the score itself: the
-    outcome's own spread is left out.
+    outcome's own spread is left out. What all draws have in common, mostly what the square of the propensity's error
+    takes from the effect, belongs to them: without it intervals of large effects do not hold.
     """
     known = _known(data, released)
     if known is None:
         return None
-    if data.score_law is None or len(known[1].basis.columns) != made_up.shape[1] + 1:
+    if data.score_law is None or not _has_arms(known, n_features=made_up.shape[1]):
         return _products(data, made_up, known)
     models = [released[name] for name in data.first_stage or ()]
     propensity, control, treated = _truths(made_up, models, known)
@@ -84,24 +89,29 @@ def product_errors(
     return None if known is None else _products(data, made_up, known)
 
 
-def _known(data: StageData, released: Mapping[str, AdditiveFunction]) -> tuple[Uncertainty, Uncertainty] | None:
-    """Return the errors of the first stage's two models; None if one was not estimated or does not know its own."""
+def _known(data: StageData, released: Mapping[str, AdditiveFunction]) -> list[Uncertainty] | None:
+    """Return the errors of the first stage's models; None if one was not estimated or does not know its own."""
     if data.first_stage is None or any(name not in released for name in data.first_stage):
         return None
-    first, second = (uncertainty_of(released[name]) for name in data.first_stage)
-    return None if first is None or second is None else (first, second)
+    known = [uncertainty_of(released[name]) for name in data.first_stage]
+    sure = [each for each in known if each is not None]
+    return sure if len(sure) == len(known) else None
 
 
-def _products(
-    data: StageData, made_up: NDArray[np.uint16], known: tuple[Uncertainty, Uncertainty]
-) -> NDArray[np.float64]:
+def _has_arms(known: Sequence[Uncertainty], *, n_features: int) -> bool:
+    """Return whether the models tell the arms apart: by a third one, or in the outcome."""
+    return len(known) >= _WITH_DIFFERENCE or len(known[1].basis.columns) == n_features + 1
+
+
+def _products(data: StageData, made_up: NDArray[np.uint16], known: Sequence[Uncertainty]) -> NDArray[np.float64]:
     """Return draws of the product of two errors, the outcome's in the control arm."""
-    first, second = known
+    first, second = known[:2]
     functions = first.basis.matrix(_inputs(first, made_up))
-    errors = functions @ _draws(first, 0, N_DRAWS)
+    of_first, of_second = _draws((first, second), N_DRAWS)
+    errors = functions @ of_first
     if not _alike(first, second):
         functions = second.basis.matrix(_inputs(second, made_up))
-    product = errors * (functions @ _draws(second, 1, N_DRAWS))
+    product = errors * (functions @ of_second)
     if data.residual_spread is not None:
         product *= data.residual_spread(made_up)[:, None]
     product += (_WIDER - 1.0) * product.mean(axis=0)
@@ -109,20 +119,28 @@ def _products(
 
 
 def _truths(
-    made_up: NDArray[np.uint16], models: Sequence[AdditiveFunction], known: tuple[Uncertainty, Uncertainty]
+    made_up: NDArray[np.uint16], models: Sequence[AdditiveFunction], known: Sequence[Uncertainty]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return draws of what propensity, control mean and treated mean may truly be at made-up rows; nobody may write."""
-    draws = [_draws(each, stream, N_TRUTHS) for stream, each in enumerate(known)]
+    draws = _draws(known, N_TRUTHS)
 
-    def truth(model: int, arm: int, low: float, high: float) -> NDArray[np.float64]:
+    def truth(model: int, arm: int = 0) -> NDArray[np.float64]:
         codes = _inputs(known[model], made_up, arm)
-        values = models[model].score(codes)[:, None] + known[model].basis.matrix(codes) @ draws[model]
-        clipped: NDArray[np.float64] = np.clip(values, low, high)
-        clipped.flags.writeable = False
-        return clipped
+        errors: NDArray[np.float64] = known[model].basis.matrix(codes) @ draws[model]
+        return models[model].score(codes)[:, None] + errors
 
+    propensity = np.clip(truth(0), 0.0, 1.0)
+    if len(known) >= _WITH_DIFFERENCE:
+        outcome, difference = truth(1), truth(2)
+        control = outcome - propensity * difference
+        treated = control + difference
+    else:
+        control, treated = truth(1, 0), truth(1, 1)
     low, high = models[1].low, models[1].high
-    return truth(0, 0, 0.0, 1.0), truth(1, 0, low, high), truth(1, 1, low, high)
+    drawn = propensity, np.clip(control, low, high), np.clip(treated, low, high)
+    for each in drawn:
+        each.flags.writeable = False
+    return drawn
 
 
 def _inputs(known: Uncertainty, made_up: NDArray[np.uint16], arm: int = 0) -> NDArray[np.uint16]:
@@ -140,10 +158,13 @@ def _alike(one: Uncertainty, other: Uncertainty) -> bool:
     return same and all(a is b for a, b in zip(first.columns, second.columns, strict=True))
 
 
-def _draws(known: Uncertainty, stream: int, n_draws: int) -> NDArray[np.float64]:
-    """Return draws of the error of a model's coefficients."""
-    draws: NDArray[np.float64] = _root(known.covariance) @ _normals(len(known.covariance), stream, n_draws)
-    return draws
+def _draws(known: Sequence[Uncertainty], n_draws: int) -> list[NDArray[np.float64]]:
+    """Return draws of the errors of several models' coefficients, which have nothing to do with each other."""
+    longest = max(len(each.covariance) for each in known)
+    return [
+        _root(each.covariance) @ _normals(stream * longest, len(each.covariance), n_draws)
+        for stream, each in enumerate(known)
+    ]
 
 
 def _root(covariance: NDArray[np.float64]) -> NDArray[Any]:
@@ -159,7 +180,7 @@ def _root(covariance: NDArray[np.float64]) -> NDArray[Any]:
 
 
 @lru_cache(maxsize=64)
-def _normals(size: int, stream: int, n_draws: int) -> NDArray[np.float64]:
-    """Return fixed, public normal numbers."""
-    normals: NDArray[np.float64] = public_generator().standard_normal((2, size, n_draws))[stream]
+def _normals(start: int, size: int, n_draws: int) -> NDArray[np.float64]:
+    """Return rows of fixed, public normal numbers, from one on."""
+    normals: NDArray[np.float64] = public_generator().standard_normal((start + size, n_draws))[start:]
     return normals

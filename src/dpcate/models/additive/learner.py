@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Additive"]
 
+ROUNDS, LOOSE_ROUNDS = (1 / 2,) * 2, (1 / 3,) * 3
+"""Shares of the moments' budget of a mean's rounds. Each leaves less of what shrinking and a wrong Gram matrix took.
+Three are for stages where that does most harm, because a later one multiplies it with another's error."""
+
 BENT_ROUNDS = 0.6, 0.4
 """Shares of the moments' budget of a probability whose interactions may bend: the second round looks where the first
 one saw that something is."""
@@ -58,8 +62,8 @@ class Additive:
         Shares of the stage's mu^2 for the histogram of columns, for that of the target, and for the number of rows;
         each is spent only where the stage needs it.
     rounds
-        Shares of the moments' budget, one per round; they sum to one. A probability has one round, or, where it looks
-        for interactions that bend, those of ``BENT_ROUNDS``.
+        Shares of the moments' budget of a mean, one per round; they sum to one. None has two, or three where the stage
+        is to be shrunk less. A probability has one, or, where it looks for interactions that bend, ``BENT_ROUNDS``.
     pairs
         Whether products of two features' leading terms may be used.
     """
@@ -67,14 +71,15 @@ class Additive:
     columns_share: float = 0.2
     target_share: float = 0.13
     count_share: float = 0.02
-    rounds: tuple[float, ...] = (0.5, 0.5)
+    rounds: tuple[float, ...] | None = None
     pairs: bool = True
 
     def __post_init__(self) -> None:
         shares = self.columns_share, self.target_share, self.count_share
         if not all(0.0 < share < 1.0 for share in shares) or not sum(shares) < 1.0:
             raise ParameterError(f"the shares of Additive must be positive and sum to less than 1; got {shares}.")
-        if not self.rounds or not all(share > 0.0 for share in self.rounds) or not math.isclose(sum(self.rounds), 1.0):
+        rounds = ROUNDS if self.rounds is None else self.rounds
+        if not rounds or not all(share > 0.0 for share in rounds) or not math.isclose(sum(rounds), 1.0):
             raise ParameterError(f"`rounds` must be positive shares that sum to 1; got {self.rounds}.")
 
     def fit(
@@ -121,7 +126,7 @@ class Additive:
             mu=mus["moments"],
             neighbours=budget.neighbours,
             independent=correlations is None
-            and data.treatment_law is None
+            and not (data.with_treatment and data.treatment_law is not None)
             and not (data.weighted or data.constant or data.residual_of is not None),
         )
         if data.kind == "probability" and not _looks_for_bends(stage, basis, rounds):
@@ -133,7 +138,7 @@ class Additive:
 
     def _products(self, data: StageData, correlations: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         """Return the correlations that products are made with; None if there are to be no products."""
-        if not self.pairs:
+        if not self.pairs or data.interactions == "none":
             return None
         return np.eye(len(data.columns)) if correlations is None and data.interactions != "plain" else correlations
 
@@ -152,10 +157,12 @@ class Additive:
         return {name: mu * math.sqrt(share) for name, share in shares.items()}
 
 
-def _shares_of_rounds(data: StageData, rounds: tuple[float, ...]) -> tuple[float, ...]:
+def _shares_of_rounds(data: StageData, rounds: tuple[float, ...] | None) -> tuple[float, ...]:
     """Return the shares of the rounds there may be: a probability needs a second one to follow products with bends."""
     if data.kind == "probability":
         return BENT_ROUNDS if data.interactions == "bent" else (1.0,)
+    if rounds is None:
+        return LOOSE_ROUNDS if data.loose else ROUNDS
     return tuple(share / sum(rounds) for share in rounds)
 
 
@@ -167,7 +174,7 @@ def _looks_for_bends(stage: MomentRegression, basis: Basis, rounds: tuple[float,
 
 def _made_up(data: StageData, basis: Basis, correlations: NDArray[np.float64] | None) -> NDArray[np.uint16]:
     """Return made-up rows that follow what was released; the treatment follows its law, where there is one."""
-    if data.treatment_law is None:
+    if data.treatment_law is None or not data.with_treatment:
         return draw_codes(basis.columns, correlations, N_MADE_UP)
     apart = None if correlations is None else block_diag(correlations[:-1, :-1], np.ones((1, 1)))
     codes = draw_codes(basis.columns, apart, N_MADE_UP)

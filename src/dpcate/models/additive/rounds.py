@@ -112,7 +112,8 @@ def fit_rounds(
     if not stage.data.weighted and not stage.data.constant:
         details[CORRELATIONS] = _correlations(stage, basis, rounds[0].seen)
     function = assemble(stage.data, basis, coefficients, centre=centre, guarantee=guarantee, details=details)
-    return function if stage.data.interactions == "plain" else _centred(function, coefficients, rounds[0].seen)
+    plain = stage.data.interactions == "plain" or not basis.products
+    return function if plain else _centred(function, coefficients, rounds[0].seen)
 
 
 def _after_one(
