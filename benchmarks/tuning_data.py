@@ -148,10 +148,22 @@ def _labs(n, g):
     return Draw(X, baseline, expit(0.8 * X[:, 0] - 0.6 * X[:, 4]), effect, g.normal(size=n))
 
 
+def _chain(n, g):
+    X = g.normal(size=(n, 6))
+    for j in range(1, 6):
+        X[:, j] = 0.85 * X[:, j - 1] + 0.53 * X[:, j]
+    X = np.clip(X, -4, 4)
+    baseline = X @ np.array([1.5, -1.0, 1.0, -0.5, 1.0, -1.0]) + 0.5 * X[:, 5] ** 2
+    return Draw(
+        X, baseline, expit(X[:, 0] - X[:, 1] + 0.5 * X[:, 4]), 0.6 + 0.5 * (X[:, 2] - X[:, 3]), g.normal(size=n)
+    )
+
+
 AVERAGE_CASES = {
     **CASES,
     "both": Case(_both, (-3, 3), (-6, 12)),
     "labs": Case(_labs, (-4, 4), (-14, 14)),
+    "chain": Case(_chain, (-4, 4), (-12, 16)),
 }
-"""For the average effect, two more: a confounder that is two features together, and measurements that are nearly the
-same."""
+"""For the average effect, three more: a confounder that is two features together, measurements that are nearly the same,
+and features each of which is mostly the one before, where differences between neighbours matter."""

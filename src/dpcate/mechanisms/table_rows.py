@@ -1,8 +1,8 @@
 """Row vectors that are looked up: exact sums of their products without ever writing the vectors down.
 
-A row's vector is (m c, m T_1[code_1], ..., m p_1, ..., t): whole-number tables per column, products of two columns,
-a whole multiplier m and a whole target t. Its length is bounded by ROW_LIMIT, in integers, without exception. Because
-tables are indexed by code, most sums follow from two weighted counts per column, exact whatever the order or batches.
+A row's vector is (m c, m T_1[code_1], ..., m p_1, ..., t): whole-number tables per column, coordinates of several
+columns, a whole multiplier m and a whole target t. Its length is bounded by ROW_LIMIT, in integers, without exception.
+Because tables are indexed by code, most sums follow from two weighted counts per column, exact whatever the order.
 Proof: ``docs/privacy/moments.md``.
 """
 
@@ -17,6 +17,7 @@ import numpy as np
 from dpcate.errors import ParameterError
 from dpcate.kernels import add_lookups
 from dpcate.kernels.totals import add_up
+from dpcate.mechanisms.coordinates import ENTRY_LIMIT
 from dpcate.mechanisms.entries import dense_places, entries_of, starts_of
 from dpcate.mechanisms.table_sums import CHUNK, TableSums
 
@@ -25,41 +26,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ENTRY_LIMIT", "ROW_LIMIT", "RowBatch", "TableProduct", "TableRows"]
+    from dpcate.mechanisms.coordinates import Coordinate
+
+__all__ = ["ROW_LIMIT", "RowBatch", "TableRows"]
 
 ROW_LIMIT = 2**19
 """Longest vector, in grid steps."""
-
-ENTRY_LIMIT = 2**20
-"""Largest looked-up number: with a larger one a row would be too long whatever its multiplier."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableProduct:
-    """A coordinate of two columns: ``rint((left[code of first] * right[code of second] - mean) * factor)``, clipped."""
-
-    first: int
-    second: int
-    left: NDArray[np.float64]
-    right: NDArray[np.float64]
-    mean: float
-    factor: float
-
-    def __post_init__(self) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            left, right = (np.abs(side).max(initial=0.0) for side in (self.left, self.right))
-            largest = (left * right + abs(self.mean)) * abs(self.factor)
-        if not np.isfinite(largest) or not np.isfinite([left, right, self.mean, self.factor]).all():
-            raise ParameterError("a product must be finite for all codes; rescale its tables.")
-
-    def values(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
-        """Return the whole number of each row, element by element."""
-        product: NDArray[np.float64] = np.take(self.left, codes[:, self.first])
-        product *= np.take(self.right, codes[:, self.second])
-        product -= self.mean
-        product *= self.factor
-        np.rint(product, out=product)
-        return np.clip(product, -ENTRY_LIMIT, ENTRY_LIMIT, out=product)
 
 
 def check_target_limit(limit: int) -> None:
@@ -130,7 +102,7 @@ class TableRows:
     dense
         Per column, the one coordinate whose products with other columns' are summed too, or None.
     products
-        Coordinates of two columns.
+        Coordinates of several columns.
     n_alone
         How many of the products, the last ones, are released with themselves, the constant and the target only.
     target_only
@@ -142,7 +114,7 @@ class TableRows:
     constant: int
     tables: tuple[NDArray[np.int64], ...]
     dense: tuple[int | None, ...]
-    products: tuple[TableProduct, ...]
+    products: tuple[Coordinate, ...]
     n_alone: int = 0
     target_only: bool = False
     target_limit: int = ROW_LIMIT

@@ -1,5 +1,7 @@
 """What a fit spends, from what it draws."""
 
+import itertools
+
 import numpy as np
 import pytest
 from tests.models.stages import altered
@@ -35,14 +37,14 @@ def fit(data, *, mu, noise, released=None, **options):
 
 @each_relation
 def test_the_squared_shares_of_all_releases_sum_to_the_budget(neighbours):
-    for changes in ({}, {"kind": "probability"}):
-        for n_new in range(4):
-            data = make_stage(10, **changes)
-            data = data if neighbours == "replace" else altered(data, n_rows=None)
-            mus = Additive()._split(data, 0.8, n_new=n_new, with_target="kind" not in changes)
-            assert sum(mu**2 for mu in mus.values()) == pytest.approx(0.8**2, rel=1e-14)
-            assert (mus["columns"] == 0) == (n_new == 0)
-            assert (mus["count"] == 0) == (neighbours == "replace")
+    for changes, n_new, look in itertools.product(({}, {"kind": "probability"}), range(4), (False, True)):
+        data = make_stage(10, **changes)
+        data = data if neighbours == "replace" else altered(data, n_rows=None)
+        mus = Additive()._split(data, 0.8, n_new=n_new, with_target="kind" not in changes, first_look=look)
+        assert sum(mu**2 for mu in mus.values()) == pytest.approx(0.8**2, rel=1e-14)
+        assert (mus["columns"] == 0) == (n_new == 0)
+        assert (mus["count"] == 0) == (neighbours == "replace")
+        assert (mus["look"] == 0) == (not look)
 
 
 class Ledger:
@@ -83,7 +85,7 @@ def test_what_was_drawn_adds_up_to_the_budget(rounds, loose, n_rounds):
     fit(make_stage(loose=loose), mu=0.8, noise=ledger, rounds=rounds)
     columns, target, *moments = ledger.scales
     off, on = np.array(moments[::2]), np.array(moments[1::2])
-    assert len(off) == len(on) == n_rounds
+    assert len(off) == len(on) == n_rounds + loose  # such a stage looks at correlations first
     assert on == pytest.approx(np.sqrt(2) * off, rel=1e-9)
     spent = 2 * len(COLUMNS) * (LIMIT / columns) ** 2 + 2 * (LIMIT / target) ** 2 + (ROW_LIMIT**4 / off**2).sum()
     assert spent <= 0.8**2
@@ -129,8 +131,32 @@ def test_a_budget_that_is_too_small_is_refused_before_any_noise_is_drawn():
     assert ledger.scales == []
 
 
+def test_a_first_look_is_taken_once_and_only_where_it_is_asked_for():
+    earlier = fit(make_stage(loose=True), noise=SeededNoise(0), mu=1.0)
+    counts = []
+    for changes, released in (({}, {}), ({"loose": True}, {}), ({"loose": True}, {"propensity": earlier})):
+        ledger = Ledger(SeededNoise(0))
+        fit(make_stage(**changes), noise=ledger, mu=1.0, released=released, rounds=(0.5, 0.5))
+        counts.append(len(ledger.scales))
+    assert counts == [6, 8, 5]  # histograms of columns (once) and target, then two scales for each release of moments
+
+
+def test_a_look_with_too_little_is_refused_before_any_noise_is_drawn():
+    ledger = Ledger(SystemNoise())
+    with pytest.raises(ParameterError, match="too small"):
+        fit(make_stage(loose=True), mu=1e-3, noise=ledger, look_share=1e-9)
+    assert ledger.scales == []
+
+
 @pytest.mark.parametrize(
-    "wrong", [{"columns_share": 0.0}, {"target_share": 1.0}, {"count_share": -0.1}, {"columns_share": 0.95}]
+    "wrong",
+    [
+        {"columns_share": 0.0},
+        {"look_share": 0.0},
+        {"target_share": 1.0},
+        {"count_share": -0.1},
+        {"columns_share": 0.95},
+    ],
 )
 def test_shares_that_leave_nothing_for_the_moments_are_refused(wrong):
     with pytest.raises(ParameterError, match="shares"):

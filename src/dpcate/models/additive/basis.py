@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcate.models.additive.mixing import Mixing
     from dpcate.models.protocol import Interactions
     from dpcate.schema import Feature
 
@@ -176,7 +177,7 @@ def _category_basis(shares: NDArray[np.float64]) -> ColumnBasis:
 
 @dataclass(frozen=True)
 class Basis:
-    """All functions of all columns: the intercept, each column's own, and products of two columns.
+    """All functions: the intercept, each column's own, leading ones that were mixed, and products of two columns.
 
     Parameters
     ----------
@@ -184,15 +185,23 @@ class Basis:
         Functions per column.
     products
         Functions of two columns, those with bends last.
+    mixing
+        How leading functions were mixed, which the columns then lack; None if they were not.
     """
 
     columns: tuple[ColumnBasis, ...]
     products: tuple[ProductBasis, ...]
+    mixing: Mixing | None = None
+
+    @property
+    def mixed(self) -> tuple[int, ...]:
+        """The columns whose leading function was mixed with the others'."""
+        return () if self.mixing is None else self.mixing.chosen
 
     @property
     def n_terms(self) -> int:
         """Number of coefficients."""
-        return 1 + sum(len(column.values) for column in self.columns) + len(self.products)
+        return 1 + sum(len(column.values) for column in self.columns) + len(self.mixed) + len(self.products)
 
     @property
     def n_bent(self) -> int:
@@ -203,13 +212,14 @@ class Basis:
     def groups(self) -> NDArray[np.int64]:
         """Return which scale each coefficient shares: 0 the intercept, j + 1 column j, then products, then bent."""
         own = [np.full(len(column.values), j + 1) for j, column in enumerate(self.columns)]
+        mixed = np.array(self.mixed) + 1  # each belongs to the column that it is nearest to
         products = [len(self.columns) + 1 + (product.order == BENT) for product in self.products]
-        return _fixed(np.concatenate([[0], *own, products]).astype(np.int64))
+        return _fixed(np.concatenate([[0], *own, mixed, products]).astype(np.int64))
 
     @cached_property
     def orders(self) -> NDArray[np.int64]:
         """Return the order of each function: -1 the intercept, 0 leading, k a curve, PAIR or BENT a product."""
-        own = [column.orders for column in self.columns]
+        own = [*(column.orders for column in self.columns), np.zeros(len(self.mixed))]
         return _fixed(np.concatenate([[-1], *own, [product.order for product in self.products]]).astype(np.int64))
 
     @cached_property
@@ -218,7 +228,8 @@ class Basis:
         n_plain = len(self.products) - self.n_bent
         each = {PAIR: PAIR_SIZE / max(n_plain, 1), BENT: BENT_SIZE / max(self.n_bent, 1)}
         products = [each[product.order] for product in self.products]
-        return _fixed(np.concatenate([[1.0], *(column.sizes for column in self.columns), products]))
+        own = [*(column.sizes for column in self.columns), np.ones(len(self.mixed))]
+        return _fixed(np.concatenate([[1.0], *own, products]))
 
     def parts(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of squared coefficients of each column's own functions."""
@@ -233,12 +244,16 @@ class Basis:
             for values in column.values:
                 np.take(values, codes[:, j], out=out[:, at])
                 at += 1
+        if self.mixing is not None:
+            leading = [np.take(values, codes[:, j]) for j, values in zip(self.mixed, self.mixing.leading, strict=True)]
+            out[:, at : at + len(leading)] = np.column_stack(leading) @ self.mixing.matrix.T
+            at += len(leading)
         for k, product in enumerate(self.products):
             product.values(codes, out[:, at + k])
         return out
 
     def keep(self, chosen: NDArray[np.bool_]) -> Basis:
-        """Return the basis with only the chosen coefficients."""
+        """Return the basis with only the chosen coefficients, before leading functions are mixed."""
         at, columns = 1, []
         for column in self.columns:
             mine = chosen[at : at + len(column.values)]

@@ -15,6 +15,7 @@ import numpy as np
 
 from dpcate.models.additive.basis import Basis
 from dpcate.models.additive.gram import Gram, positive
+from dpcate.models.additive.mixing import unmixed
 from dpcate.models.additive.posterior import Posterior
 from dpcate.models.additive.products import PAIR, bent_products, single_leading
 from dpcate.models.additive.regression import FINE
@@ -52,7 +53,7 @@ Pairs = dict[tuple[int, int], float]
 class Standing:
     """Where the rounds stand: the functions in use, all that were considered, and what is known of their coefficients.
 
-    ``kept`` tells which functions of ``everything`` are in ``basis``.
+    ``kept`` tells which functions of ``everything`` are in ``basis``, where leading ones may be mixed.
     """
 
     basis: Basis
@@ -73,17 +74,17 @@ def with_bends(stage: MomentRegression, at: Standing, other: AdditiveFunction | 
     other
         The released function, of the same features, whose interactions the target may share.
     """
-    pairs = _pairs_to_bend(stage, at.basis, at.posterior, other)
+    pairs = _pairs_to_bend(stage, unmixed(at.basis), at.posterior, other)
     columns = at.everything.columns
     found = [_centred(product, stage) for product in bent_products(columns, list(pairs), np.eye(len(columns)))]
     if not found:
         return at
     new = tuple(found)
     expected = np.array([pairs[product.first, product.second] for product in new])
-    basis = Basis(at.basis.columns, (*at.basis.products, *new))
+    basis = replace(at.basis, products=(*at.basis.products, *new))
     covariance = _padded(at.posterior.covariance, len(new))
     covariance[np.diag_indices(basis.n_terms)] += np.append(np.zeros(at.basis.n_terms), expected)
-    prior = _prior(stage, at.prior, basis, expected)
+    prior = _prior(stage, at.prior, unmixed(basis), expected)
     n_new_groups = int(prior.groups.max()) - len(at.posterior.log_scales)
     scales = np.append(at.posterior.log_scales, np.zeros(n_new_groups))
     mean = np.append(at.posterior.mean, np.zeros(len(new)))
@@ -104,7 +105,7 @@ def _pairs_to_bend(
 
     There are none unless curves finer than a bend were worth their noise, nor where all bends are looked at anyway.
     """
-    if other is None or stage.independent or stage.data.interactions == "bent":
+    if other is None or stage.independent or stage.data.loose or stage.data.interactions == "bent":
         return {}
     if not basis.products or not (basis.orders == FINE).any():
         return {}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcate.mechanisms import ENTRY_LIMIT, ROW_LIMIT, TableProduct, TableRows, entries_of
+from dpcate.mechanisms import ENTRY_LIMIT, ROW_LIMIT, TableMix, TableProduct, TableRows, entries_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Equations", "Layout", "longest_target", "released_entries", "weigh_target"]
 
-TARGET_WEIGHT, EVEN_WEIGHT, LIGHT_WEIGHT = 0.8, 1.0, 0.5
+TARGET_WEIGHT, EVEN_WEIGHT, LIGHT_WEIGHT, FAINT_WEIGHT = 0.8, 1.0, 0.5, 0.1
 """Length of the target's coordinate relative to the basis's: one gives z the least noise, less spares G. The second is
 for releases whose G is not wanted; the third for those without G under ``add_remove``, where z has the less noise the
-smaller the target's coordinate, and only its own square has more."""
+smaller the target's coordinate, and only its own square has more; the fourth for those of which only G is wanted."""
 
 MULTIPLIER = 2**9
 """Grid steps of the largest row multiplier; the tables have the rest of ROW_LIMIT."""
@@ -78,8 +78,9 @@ class Layout:
         for column in self.basis.columns:
             weights = self.weights[at : at + len(column.values)]
             at += len(column.values)
-            table = np.rint(column.values * (weights * per_value)[:, None])
-            tables.append(np.clip(table, -ENTRY_LIMIT, ENTRY_LIMIT).astype(np.int64))  # larger ones: no row has room
+            tables.append(_whole(column.values * (weights * per_value)[:, None]).astype(np.int64))
+        mixed = _mixes(self.basis, self.weights[at : at + len(self.basis.mixed)] * per_value)
+        at += len(mixed)
         products = tuple(
             TableProduct(
                 product.first,
@@ -95,7 +96,7 @@ class Layout:
             constant=int(np.clip(np.rint(self.weights[0] * per_value), 1, ENTRY_LIMIT)),
             tables=tuple(tables),
             dense=_dense(self.basis),
-            products=products,
+            products=(*mixed, *products),
             n_alone=self.basis.n_bent,
             target_only=target_only,
             target_limit=longest_target(self.target_weight) if target_only else ROW_LIMIT,
@@ -205,7 +206,7 @@ class Equations:
         return float(np.clip(seen, max(0.02 * n_rows, 1.0), 2.0 * n_rows))
 
 
-def weigh_target(neighbours: Neighbours, *, later: bool, constant: bool) -> float:
+def weigh_target(neighbours: Neighbours, *, later: bool, constant: bool, gram_only: bool = False) -> float:
     """Return the length of the target's coordinate relative to the basis's.
 
     Parameters
@@ -216,7 +217,11 @@ def weigh_target(neighbours: Neighbours, *, later: bool, constant: bool) -> floa
         Whether G is known from an earlier round and not released.
     constant
         Whether a mean is all that is wanted.
+    gram_only
+        Whether G is all that is wanted.
     """
+    if gram_only:
+        return FAINT_WEIGHT
     if later and neighbours == "add_remove":
         return LIGHT_WEIGHT
     return EVEN_WEIGHT if later or constant else TARGET_WEIGHT
@@ -229,11 +234,30 @@ def longest_target(target_weight: float) -> int:
 
 def released_entries(basis: Basis, *, target_only: bool = False) -> NDArray[np.bool_]:
     """Return which entries the moments of a basis have, whatever its weights."""
-    sizes = [len(column.values) for column in basis.columns]
-    return entries_of(sizes, _dense(basis), len(basis.products), n_alone=basis.n_bent, target_only=target_only)
+    sizes, n_several = [len(column.values) for column in basis.columns], len(basis.mixed) + len(basis.products)
+    return entries_of(sizes, _dense(basis), n_several, n_alone=basis.n_bent, target_only=target_only)
 
 
 def _dense(basis: Basis) -> tuple[int | None, ...]:
     """Return the one leading function of each column, where there is one."""
     leading = [np.flatnonzero(column.orders == 0) for column in basis.columns]
     return tuple(int(own[0]) if len(own) == 1 else None for own in leading)
+
+
+def _whole(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return whole numbers for tables; with larger ones no row would have room."""
+    return np.clip(np.rint(values), -ENTRY_LIMIT, ENTRY_LIMIT)
+
+
+def _mixes(basis: Basis, scales: NDArray[np.float64]) -> tuple[TableMix, ...]:
+    """Return the mixed leading functions, each times its scale, as sums of looked-up whole numbers."""
+    if basis.mixing is None:
+        return ()
+    none = [np.zeros(len(column.shares)) for column in basis.columns]
+    mixes = []
+    for parts, scale in zip(basis.mixing.matrix, scales, strict=True):
+        tables = none.copy()
+        for j, part, leading in zip(basis.mixed, parts, basis.mixing.leading, strict=True):
+            tables[j] = _whole(leading * (part * scale))
+        mixes.append(TableMix(tuple(tables)))
+    return tuple(mixes)

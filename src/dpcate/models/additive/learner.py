@@ -1,8 +1,9 @@
 """The additive model on noisy moments: our default base learner.
 
-What is released: a histogram of columns not seen before, a histogram of the target where its law is not known, and
-second moments, in one or more rounds. Everything else is post-processing on matrices of a few dozen rows, independent
-of the number of rows. Proofs: ``docs/privacy/histogram.md``, ``docs/privacy/moments.md``.
+What is released: a histogram of columns not seen before, a histogram of the target where its law is not known, in some
+stages correlations of the columns, and second moments, in one or more rounds. Everything else is post-processing on
+matrices of a few dozen rows, independent of the number of rows. Proofs: ``docs/privacy/histogram.md``,
+``docs/privacy/moments.md``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from dpcate.models.additive.basis import make_basis
 from dpcate.models.additive.columns import known_shares, release_shares
 from dpcate.models.additive.correlations import known_correlations
 from dpcate.models.additive.dependence import draw_codes, treat
+from dpcate.models.additive.first_look import looks_first, release_correlations
 from dpcate.models.additive.first_stage import earlier_errors
 from dpcate.models.additive.products import BENT
 from dpcate.models.additive.regression import MomentRegression
@@ -58,9 +60,9 @@ class Additive:
 
     Parameters
     ----------
-    columns_share, target_share, count_share
-        Shares of the stage's mu^2 for the histogram of columns, for that of the target, and for the number of rows;
-        each is spent only where the stage needs it.
+    columns_share, target_share, count_share, look_share
+        Shares of the stage's mu^2 for the histogram of columns, for that of the target, for the number of rows, and for
+        a first look at how features hang together; each is spent only where the stage needs it.
     rounds
         Shares of the moments' budget of a mean, one per round; they sum to one. None has two, or three where the stage
         is to be shrunk less. A probability has one, or, where it looks for interactions that bend, ``BENT_ROUNDS``.
@@ -71,11 +73,12 @@ class Additive:
     columns_share: float = 0.2
     target_share: float = 0.13
     count_share: float = 0.02
+    look_share: float = 0.08
     rounds: tuple[float, ...] | None = None
     pairs: bool = True
 
     def __post_init__(self) -> None:
-        shares = self.columns_share, self.target_share, self.count_share
+        shares = self.columns_share, self.target_share, self.count_share, self.look_share
         if not all(0.0 < share < 1.0 for share in shares) or not sum(shares) < 1.0:
             raise ParameterError(f"the shares of Additive must be positive and sum to less than 1; got {shares}.")
         rounds = ROUNDS if self.rounds is None else self.rounds
@@ -97,17 +100,22 @@ class Additive:
         All releases together are Gaussian(budget.mu)-private. The caller must ensure that a row's codes, target and
         loading depend on that row alone. Proofs: ``docs/privacy/histogram.md``, ``docs/privacy/moments.md``.
         """
-        known = known_shares(data.columns, released)
+        known, correlations = known_shares(data.columns, released), known_correlations(data.columns, released)
         law = TargetLaw.of_probability() if data.kind == "probability" else residual_law(data, released)
-        mus = self._split(data, budget.mu, n_new=sum(share is None for share in known), with_target=law is None)
+        first_look = correlations is None and looks_first(data)
+        mus = self._split(
+            data, budget.mu, n_new=sum(share is None for share in known), with_target=law is None, first_look=first_look
+        )
         rounds = _shares_of_rounds(data, self.rounds)
-        smallest = mus["moments"] * math.sqrt(min(rounds))
+        smallest = min(mus["moments"] * math.sqrt(min(rounds)), mus["look"] or math.inf)
         MomentRelease(mu=smallest, neighbours=budget.neighbours)  # refuses too small a budget
         n_rows = _count(data, mus["count"], budget, noise)
         shares = release_shares(data, known, mu=mus["columns"], budget=budget, noise=noise)
         if law is None:
             law = release_target_law(data, mu=mus["target"], budget=budget, noise=noise)
-        correlations = known_correlations(data.columns, released)
+        prepared = partial(MomentRegression, data=data, law=law, n_rows=n_rows, neighbours=budget.neighbours)
+        if first_look:
+            correlations = release_correlations(partial(prepared, mu=mus["look"]), shares, N_MADE_UP, noise)
         basis = make_basis(
             data.columns,
             shares,
@@ -118,13 +126,9 @@ class Additive:
         made_up = _made_up(data, basis, correlations)
         if data.constant:
             basis = basis.keep(basis.orders < 0)
-        stage = MomentRegression(
-            data=data,
+        stage = prepared(
             made_up=made_up,
-            law=law,
-            n_rows=n_rows,
             mu=mus["moments"],
-            neighbours=budget.neighbours,
             independent=correlations is None
             and not (data.with_treatment and data.treatment_law is not None)
             and not (data.weighted or data.constant or data.residual_of is not None),
@@ -134,7 +138,16 @@ class Additive:
         guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
         errors = partial(earlier_errors, data, made_up, released)
         shared = None if data.shared_with is None else released.get(data.shared_with)
-        return fit_rounds(stage, basis, noise, guarantee, shares=rounds, first_stage=errors, shared=shared)
+        return fit_rounds(
+            stage,
+            basis,
+            noise,
+            guarantee,
+            shares=rounds,
+            first_stage=errors,
+            correlations=correlations,
+            shared=shared,
+        )
 
     def _products(self, data: StageData, correlations: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         """Return the correlations that products are made with; None if there are to be no products."""
@@ -146,12 +159,15 @@ class Additive:
         """Return what a fit with this budget costs."""
         return Guarantee(Gaussian(budget.mu), budget.neighbours)
 
-    def _split(self, data: StageData, mu: float, *, n_new: int, with_target: bool) -> dict[str, float]:
+    def _split(
+        self, data: StageData, mu: float, *, n_new: int, with_target: bool, first_look: bool
+    ) -> dict[str, float]:
         """Return the mu of each release; their squares sum to mu^2."""
         shares = {
             "columns": self.columns_share * n_new / max(len(data.columns), 1),
             "target": self.target_share if with_target else 0.0,
             "count": self.count_share if data.n_rows is None else 0.0,
+            "look": self.look_share if first_look else 0.0,
         }
         shares["moments"] = 1.0 - sum(shares.values())
         return {name: mu * math.sqrt(share) for name, share in shares.items()}

@@ -70,6 +70,8 @@ class MomentRegression:
     before
         What an earlier round saw, if this is a later one: its Gram matrix serves again, and only the products with the
         target are released.
+    gram_only
+        Whether nothing but G is wanted.
     """
 
     data: StageData
@@ -80,6 +82,7 @@ class MomentRegression:
     neighbours: Neighbours
     independent: bool = False
     before: Observation | None = None
+    gram_only: bool = False
 
     @cached_property
     def target(self) -> TargetLaw:
@@ -124,7 +127,7 @@ class MomentRegression:
     @property
     def target_weight(self) -> float:
         """Length of the target's coordinate in a row's vector, relative to the basis's."""
-        return weigh_target(self.neighbours, later=self._later, constant=self.data.constant)
+        return weigh_target(self.neighbours, later=self._later, constant=self.data.constant, gram_only=self.gram_only)
 
     @property
     def mechanism(self) -> MomentRelease:

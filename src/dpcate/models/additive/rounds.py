@@ -22,6 +22,7 @@ from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.heredity import likelier_prior
 from dpcate.models.additive.leaning import propensity_leaning
 from dpcate.models.additive.leftover import residual_after, sampling_after
+from dpcate.models.additive.mixing import Frame, mix, unmixed
 from dpcate.models.additive.posterior import NEAR, solve
 from dpcate.models.additive.target import RESIDUAL
 from dpcate.models.additive.uncertainty import POSTERIOR, constant_document, posterior_document
@@ -61,6 +62,7 @@ def fit_rounds(
     *,
     shares: Sequence[float],
     first_stage: Callable[[float], NDArray[np.float64] | None],
+    correlations: NDArray[np.float64] | None = None,
     shared: AdditiveFunction | None = None,
 ) -> AdditiveFunction:
     """Return the released function after as many rounds as there are ``shares``, which sum to one.
@@ -76,6 +78,8 @@ def fit_rounds(
     first_stage
         Gives draws of what earlier stages' errors add to made-up rows' targets, given where these are clipped; worked
         out while noise is drawn.
+    correlations
+        Of the columns' leading functions, as far as an earlier stage released them.
     shared
         The released function whose interactions the target may share.
 
@@ -85,35 +89,54 @@ def fit_rounds(
     """
     now = replace(stage, mu=stage.mu * math.sqrt(shares[0]))
     centre = now.target.centre if not stage.data.weighted else 0.0
-    everything, kept = basis, now.worthwhile(basis)
-    basis = everything.keep(kept)
-    begun = now.begin(basis, noise)
-    prior, errors = replace(now.prior(basis), leaning=propensity_leaning(now, basis)), first_stage(now.clip)
-    seen = now.observe(basis, prior.sizes, begun, errors=errors)
-    posterior, prior = _after_one(now, basis, seen, prior, near=_NEAR_ENOUGH if len(shares) > 1 else NEAR)
-    law = residual_after(now, seen, posterior.mean)
-    at = Standing(basis=basis, everything=everything, kept=kept, seen=seen, posterior=posterior, prior=prior)
+    near = _NEAR_ENOUGH if len(shares) > 1 else NEAR
+    at, law, errors = _first_round(now, basis, noise, first_stage, correlations, near=near)
     if len(shares) > 1:
         at = with_bends(now, at, shared)
-    basis, posterior = at.basis, at.posterior
+    basis, posterior, frame = at.basis, at.posterior, Frame.of(at.basis, mixed=stage.data.loose)
     rounds = [_Round(at.seen, np.zeros(basis.n_terms), now.clip)]
     for share in shares[1:]:
         following = replace(stage, mu=stage.mu * math.sqrt(share), before=rounds[0].seen)
         begun = following.begin(basis, noise)
-        start = assemble(stage.data, basis, posterior.mean, centre=centre, guarantee=guarantee, details={})
+        found = frame.plain(posterior.mean)
+        start = assemble(stage.data, unmixed(basis), found, centre=centre, guarantee=guarantee, details={})
         now = _on_residuals(following, start, law)
-        seen = now.observe(basis, _unsure(stage, posterior), begun, errors=errors)
+        seen = now.observe(basis, _unsure(stage, posterior, frame), begun, errors=errors)
         law = residual_after(now, seen, np.zeros(basis.n_terms))
-        rounds.append(_Round(seen, posterior.mean, now.clip))
+        rounds.append(_Round(seen, frame.measured(posterior.mean), now.clip))
         lost = law.lost if stage.data.constant else None
-        posterior = _combined(rounds, posterior, sampling_after(now, seen), at.prior, lost=lost)
-    coefficients, document = _to_release(now, at.everything, at.kept, posterior)
+        posterior = _combined(rounds, posterior, sampling_after(now, seen), at.prior, frame, lost=lost)
+    coefficients, document = _to_release(now, at, posterior, frame)
     details: dict[str, Any] = {RESIDUAL: law.to_dict(), "n_terms": basis.n_terms, POSTERIOR: document}
     if not stage.data.weighted and not stage.data.constant:
-        details[CORRELATIONS] = _correlations(stage, basis, rounds[0].seen)
-    function = assemble(stage.data, basis, coefficients, centre=centre, guarantee=guarantee, details=details)
+        known = rounds[0].seen.correlations if basis.mixing is None else correlations
+        details[CORRELATIONS] = _correlations(stage, unmixed(basis), rounds[0].seen.gram, known)
+    function = assemble(stage.data, unmixed(basis), coefficients, centre=centre, guarantee=guarantee, details=details)
     plain = stage.data.interactions == "plain" or not basis.products
     return function if plain else _centred(function, coefficients, rounds[0].seen)
+
+
+def _first_round(
+    now: MomentRegression,
+    everything: Basis,
+    noise: NoiseSource,
+    first_stage: Callable[[float], NDArray[np.float64] | None],
+    correlations: NDArray[np.float64] | None,
+    *,
+    near: float,
+) -> tuple[Standing, TargetLaw, NDArray[np.float64] | None]:
+    """Return where things stand after one round, the law of what it left, and draws of earlier stages' errors."""
+    kept = now.worthwhile(everything)
+    basis = mix(everything.keep(kept), correlations, n_features=now.data.n_features)
+    begun = now.begin(basis, noise)
+    prior, errors = replace(now.prior(basis), leaning=propensity_leaning(now, basis)), first_stage(now.clip)
+    seen = now.observe(basis, prior.sizes, begun, errors=errors)
+    posterior, prior = _after_one(now, basis, seen, prior, near=near)
+    law = residual_after(now, seen, posterior.mean)
+    if basis.mixing is not None and not now.data.loose:
+        posterior, prior = _by_column(now, basis, seen, posterior, prior)
+    at = Standing(basis=basis, everything=everything, kept=kept, seen=seen, posterior=posterior, prior=prior)
+    return at, law, errors
 
 
 def _after_one(
@@ -132,16 +155,35 @@ def _after_one(
     return likelier_prior(posterior, prior, basis, n_features=now.data.n_features, solved=again)
 
 
-def _unsure(stage: MomentRegression, posterior: Posterior) -> NDArray[np.float64]:
+def _unsure(stage: MomentRegression, posterior: Posterior, frame: Frame) -> NDArray[np.float64]:
     """Return how unsure each coefficient is; where few of many products matter, their scale is unsure too."""
-    unsure = np.diagonal(posterior.covariance)
-    return unsure + np.diagonal(posterior.doubt().covariance) if stage.data.interactions == "bent" else unsure
+    unsure = frame.measured_variances(posterior.covariance)
+    return (
+        unsure + frame.measured_variances(posterior.doubt().covariance) if stage.data.interactions == "bent" else unsure
+    )
 
 
-def _correlations(stage: MomentRegression, basis: Basis, seen: Observation) -> dict[str, object]:
-    """Return the document of the columns' correlations, as the first release shows them."""
-    known = seen_correlations(basis, seen.gram) if seen.correlations is None else seen.correlations
-    return correlation_document(stage.data.columns, basis, known)
+def _by_column(
+    now: MomentRegression, basis: Basis, seen: Observation, posterior: Posterior, prior: Prior
+) -> tuple[Posterior, Prior]:
+    """Return posterior and prior of plain functions' coefficients, from those of mixed ones.
+
+    A column that does not matter has no plain coefficients, but has mixed ones wherever others do that go with it.
+    """
+    frame, plain = Frame.of(basis, mixed=True), now.prior(unmixed(basis))
+    first = basis.n_terms - len(basis.products)
+    sizes = np.concatenate([plain.sizes[:first], prior.sizes[first:]])
+    plain = replace(plain, sizes=sizes, leaning=None if prior.leaning is None else frame.plain(prior.leaning))
+    mean, covariance = frame.plain(posterior.mean), frame.plain_covariance(posterior.covariance)
+    moved, alone = replace(posterior, mean=mean, covariance=covariance), _Round(seen, np.zeros(len(mean)), now.clip)
+    return _combined([alone], moved, now.sampling, plain, Frame.of(basis, mixed=False)), plain
+
+
+def _correlations(
+    stage: MomentRegression, basis: Basis, gram: Gram, known: NDArray[np.float64] | None
+) -> dict[str, object]:
+    """Return the document of the columns' correlations: those that are known, or as the first release shows them."""
+    return correlation_document(stage.data.columns, basis, seen_correlations(basis, gram) if known is None else known)
 
 
 def _centred(function: AdditiveFunction, coefficients: NDArray[np.float64], seen: Observation) -> AdditiveFunction:
@@ -157,10 +199,10 @@ def _centred(function: AdditiveFunction, coefficients: NDArray[np.float64], seen
 
 
 def _to_release(
-    stage: MomentRegression, everything: Basis, kept: NDArray[np.bool_], posterior: Posterior
+    stage: MomentRegression, at: Standing, posterior: Posterior, frame: Frame
 ) -> tuple[NDArray[np.float64], dict[str, Any]]:
     """Return the coefficients to be released, and what is known of their error."""
-    coefficients = posterior.mean
+    coefficients, everything, kept = posterior.mean, at.everything, at.kept
     if stage.data.constant:
         return coefficients, constant_document(float(posterior.covariance[0, 0]))
     if stage.data.loose:
@@ -172,6 +214,8 @@ def _to_release(
         found = Confidence(np.zeros(int(kept.sum())), posterior.covariance + doubt.covariance, np.log(doubt.expected))
     else:
         found = find_confidence(posterior, len(everything.columns), CENTRE)
+    coefficients, covariance = frame.plain(coefficients), frame.plain_covariance(found.covariance)
+    found = replace(found, shift=frame.plain(found.shift), covariance=covariance)
     left_out = stage.prior(everything).variances(_all_scales(everything, found.log_scales))
     n_features, interactions = stage.data.n_features, stage.data.interactions
     return coefficients, posterior_document(
@@ -212,6 +256,7 @@ def _combined(
     posterior: Posterior,
     sampling: float,
     prior: Prior,
+    frame: Frame,
     *,
     lost: Callable[[float], float] | None = None,
 ) -> Posterior:
@@ -226,16 +271,18 @@ def _combined(
         What was seen, and the posterior before the last round.
     sampling, prior
         See :func:`~dpcate.models.additive.posterior.solve`.
+    frame
+        How the coefficients of posterior and prior become those that the rounds measure.
     lost
         For a mean: what a bound takes from a target on average, as far as is known now. A round that clipped too near,
         when less was known, counts for less.
     """
-    doubt = np.diagonal(posterior.covariance)
+    mean, doubt = frame.measured(posterior.mean), frame.measured_variances(posterior.covariance)
     level = rounds[0].seen.gram.matrix
     precision, weighted = np.zeros_like(level), np.zeros(len(doubt))
     for one in rounds:
         gram = one.seen.gram
-        noise = one.seen.z_noise**2 + gram.variance @ ((posterior.mean - one.start) ** 2 + doubt)
+        noise = one.seen.z_noise**2 + gram.variance @ ((mean - one.start) ** 2 + doubt)
         noise += _DISAGREEMENT**2 * sampling * np.diagonal(gram.matrix)
         if lost is not None:
             noise += (_ONE_SIDED * one.seen.n_weighted * lost(one.clip) / one.seen.attenuation) ** 2
@@ -243,6 +290,7 @@ def _combined(
         precision += scaled @ gram.matrix
         weighted += scaled @ (one.seen.z + gram.matrix @ one.start)
     inverse = np.linalg.inv(precision)
-    known = Gram(level, np.zeros_like(level))
     z, noise = level @ (inverse @ weighted), level @ inverse @ level + rounds[0].seen.shift
+    z, noise, level = frame.equations(z, noise, level)
+    known = Gram(level, np.zeros_like(level))
     return solve(z, noise, known, sampling=sampling, prior=prior, start=posterior.log_scales)
