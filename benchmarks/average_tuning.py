@@ -26,6 +26,11 @@ def apart(_likely):
     return _by_itself
 
 
+def never(_data):
+    """Return that no stage looks at correlations first."""
+    return False
+
+
 def centred_errors(*stage_and_clip):
     """Return draws of what earlier stages' errors do, without what all draws have in common."""
     errors = earlier_errors(*stage_and_clip)
@@ -44,6 +49,8 @@ ONE_OUTCOME = "one outcome of treatment and features instead of outcome and diff
 VARIANTS = {
     "shipped": Variant(),
     ONE_OUTCOME: Variant(),
+    "features measured as they are, however they hang together": Variant(constants={("mixing", "HARDLY"): 0.0}),
+    "no first look at correlations": Variant(constants={("learner", "looks_first"): never}),
     "products of features in the difference": Variant(stages={"difference": {"interactions": "plain"}}),
     "what the propensity's squared error takes left out of the spread": Variant(
         constants={("learner", "earlier_errors"): centred_errors}

@@ -126,7 +126,7 @@ def _truths(
 
     def truth(model: int, arm: int = 0) -> NDArray[np.float64]:
         codes = _inputs(known[model], made_up, arm)
-        errors: NDArray[np.float64] = known[model].basis.matrix(codes) @ (known[model].shift[:, None] + draws[model])
+        errors: NDArray[np.float64] = known[model].basis.matrix(codes) @ draws[model]
         return models[model].score(codes)[:, None] + errors
 
     propensity = np.clip(truth(0), 0.0, 1.0)
