@@ -68,3 +68,21 @@ def test_numbers_that_are_not_whole_or_too_large_are_refused(wrong):
 def test_tables_of_another_shape_or_type_are_refused(table):
     with pytest.raises(ParameterError, match="whole numbers"):
         TableMix((table,))
+
+
+def test_what_was_checked_cannot_be_changed_afterwards():
+    mine = np.zeros(2)
+    mix = TableMix((mine,))
+    mine[0] = 0.3
+    assert mix.values(np.zeros((1, 1), dtype=np.uint16)).tolist() == [0.0]
+    with pytest.raises(ValueError, match="read-only"):
+        mix.tables[0][0] = 0.3
+
+
+def test_a_coordinate_of_another_kind_is_refused():
+    class Fraction:
+        def values(self, codes):
+            return np.full(len(codes), 0.5)
+
+    with pytest.raises(ParameterError, match="TableProduct or TableMix"):
+        TableRows(constant=1, tables=(), dense=(), products=(Fraction(),))

@@ -7,7 +7,7 @@ whole vector is tested later, row by row. Proof: ``docs/privacy/moments.md``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,14 +21,6 @@ __all__ = ["ENTRY_LIMIT", "Coordinate", "TableMix", "TableProduct"]
 
 ENTRY_LIMIT = 2**20
 """Largest looked-up number: with a larger one a row would be too long whatever its multiplier."""
-
-
-class Coordinate(Protocol):
-    """A whole number per row, at most ENTRY_LIMIT in size."""
-
-    def values(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
-        """Return the whole number of each row, element by element."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +64,20 @@ class TableMix:
     tables: tuple[NDArray[np.float64], ...]
 
     def __post_init__(self) -> None:
-        for table in self.tables:
+        own = tuple(table.copy() for table in self.tables)  # what was checked stays as it is
+        for table in own:
             whole = table.dtype == np.float64 and table.ndim == 1 and bool((table == np.rint(table)).all())
             if not whole or np.abs(table).max(initial=0.0) > ENTRY_LIMIT:
                 raise ParameterError(f"`tables` of a sum must be whole numbers of at most {ENTRY_LIMIT}, one per code.")
+            table.flags.writeable = False
+        object.__setattr__(self, "tables", own)
 
     def values(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return the whole number of each row: fewer than 2^16 columns add up to less than 2^36, exactly."""
         total = np.zeros(len(codes))
         add_lookups(total, codes, self.tables)
         return np.clip(total, -ENTRY_LIMIT, ENTRY_LIMIT, out=total)
+
+
+Coordinate = TableProduct | TableMix
+"""A whole number per row, at most ENTRY_LIMIT in size."""

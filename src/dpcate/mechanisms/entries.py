@@ -32,7 +32,7 @@ def dense_places(
     dense
         Per column, the one coordinate whose products with other columns' are summed, or None.
     n_products
-        How many coordinates are made of two columns.
+        How many coordinates are made of several columns.
     target_only
         Whether only products with the target are summed.
     """

@@ -17,7 +17,7 @@ import numpy as np
 from dpcate.errors import ParameterError
 from dpcate.kernels import add_lookups
 from dpcate.kernels.totals import add_up
-from dpcate.mechanisms.coordinates import ENTRY_LIMIT
+from dpcate.mechanisms.coordinates import ENTRY_LIMIT, Coordinate
 from dpcate.mechanisms.entries import dense_places, entries_of, starts_of
 from dpcate.mechanisms.table_sums import CHUNK, TableSums
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
-
-    from dpcate.mechanisms.coordinates import Coordinate
 
 __all__ = ["ROW_LIMIT", "RowBatch", "TableRows"]
 
@@ -132,6 +130,8 @@ class TableRows:
         chosen = zip(self.dense, sizes, strict=False)
         if len(self.dense) != len(sizes) or any(at is not None and not 0 <= at < size for at, size in chosen):
             raise ParameterError("`dense` must name one coordinate of each table, or None.")
+        if not all(isinstance(product, Coordinate) for product in self.products):
+            raise ParameterError("`products` must be coordinates whose numbers are whole: TableProduct or TableMix.")
         if not 0 <= self.n_alone <= len(self.products):
             raise ParameterError("`n_alone` must not exceed the number of products.")
 

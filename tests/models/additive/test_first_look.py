@@ -37,6 +37,14 @@ def make_stage(seed=0, **changes):
     return altered(data, kind="probability", loose=True, **changes)
 
 
+def with_columns(n_numbers, n_levels):
+    """A stage with so many numbers and so many categories of three levels."""
+    columns = [Number(f"x{j}", 0, 1) for j in range(n_numbers)]
+    columns += [Category(f"c{j}", ["a", "b", "c"]) for j in range(n_levels)]
+    codes = np.ones((5, len(columns)), dtype=np.uint16)
+    return altered(make_stage(), columns=tuple(columns), codes=codes, target=np.zeros(5), n_features=len(columns))
+
+
 def shares_of(data):
     counts = [np.bincount(data.held.codes[:, j], minlength=size) for j, size in enumerate((GRID + 1,) * 2 + (4, 3))]
     return [count / count.sum() for count in counts]
@@ -64,6 +72,9 @@ def test_who_looks_first_is_a_public_fact():
     assert not looks_first(altered(data, loose=False))
     assert not looks_first(altered(data, constant=True))
     assert not looks_first(altered(data, n_features=3))  # the last column is the treatment
+    assert not looks_first(with_columns(1, 2))  # levels cannot be mixed
+    assert looks_first(with_columns(16, 2))
+    assert not looks_first(with_columns(17, 0))
 
 
 @pytest.mark.parametrize("neighbours", ["replace", "add_remove"])

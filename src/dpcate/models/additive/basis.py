@@ -236,7 +236,7 @@ class Basis:
         return np.array([(coefficients[self.groups == j + 1] ** 2).sum() for j in range(len(self.columns))])
 
     def matrix(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
-        """Return the functions' values for each row: lookups and products, element by element."""
+        """Return the functions' values for each row of released or made-up codes: private rows go through tables."""
         out = np.empty((len(codes), self.n_terms), order="F")
         out[:, 0] = 1.0
         at = 1

@@ -12,7 +12,9 @@ import numpy as np
 
 from dpcate.models.additive.basis import make_basis
 from dpcate.models.additive.dependence import draw_codes
+from dpcate.models.additive.mixing import MOST_MIXED
 from dpcate.models.additive.products import single_leading
+from dpcate.schema import Number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +30,14 @@ __all__ = ["looks_first", "release_correlations"]
 
 
 def looks_first(data: StageData) -> bool:
-    """Return whether a stage that knows nothing of the features' correlations looks at them first: a public fact."""
-    return data.loose and data.n_features > 1 and not (data.with_treatment or data.weighted or data.constant)
+    """Return whether a stage that knows nothing of the features' correlations looks at them first: a public fact.
+
+    Numbers and yes/no categories have leading functions that can be mixed, if there are two or more, and not too many.
+    """
+    if not data.loose or data.with_treatment or data.weighted or data.constant:
+        return False
+    single = sum(isinstance(column, Number) or len(column.levels) == 2 for column in data.columns)
+    return 2 <= single <= MOST_MIXED
 
 
 def release_correlations(

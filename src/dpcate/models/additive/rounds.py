@@ -19,7 +19,7 @@ from dpcate.models.additive.bends import Standing, with_bends
 from dpcate.models.additive.confidence import CENTRE, LOOSE, Confidence, find_confidence
 from dpcate.models.additive.correlations import CORRELATIONS, correlation_document, seen_correlations
 from dpcate.models.additive.gram import Gram
-from dpcate.models.additive.heredity import likelier_prior
+from dpcate.models.additive.heredity import hereditary, likelier_prior
 from dpcate.models.additive.leaning import propensity_leaning
 from dpcate.models.additive.leftover import residual_after, sampling_after
 from dpcate.models.additive.mixing import Frame, mix, unmixed
@@ -171,10 +171,10 @@ def _by_column(
     A column that does not matter has no plain coefficients, but has mixed ones wherever others do that go with it.
     """
     frame, plain = Frame.of(basis, mixed=True), now.prior(unmixed(basis))
-    first = basis.n_terms - len(basis.products)
-    sizes = np.concatenate([plain.sizes[:first], prior.sizes[first:]])
-    plain = replace(plain, sizes=sizes, leaning=None if prior.leaning is None else frame.plain(prior.leaning))
     mean, covariance = frame.plain(posterior.mean), frame.plain_covariance(posterior.covariance)
+    if basis.products and prior.sizes[-1] != plain.sizes[-1]:  # products are expected to follow their columns
+        plain = hereditary(plain, unmixed(basis), mean, n_features=now.data.n_features)
+    plain = replace(plain, leaning=None if prior.leaning is None else frame.plain(prior.leaning))
     moved, alone = replace(posterior, mean=mean, covariance=covariance), _Round(seen, np.zeros(len(mean)), now.clip)
     return _combined([alone], moved, now.sampling, plain, Frame.of(basis, mixed=False)), plain
 
