@@ -68,8 +68,7 @@ class MomentRegression:
         Whether made-up rows have independent columns because nothing else is known yet; what the first release says of
         their dependence is then used to read it. Only for stages whose rows all count alike.
     before
-        What an earlier round saw, if this is a later one: its Gram matrix serves again, and only the products with the
-        target are released.
+        What an earlier round saw, if there was one: its G serves again, only products with the target are released.
     gram_only
         Whether nothing but G is wanted.
     """
@@ -201,10 +200,8 @@ class MomentRegression:
 
         Parameters
         ----------
-        basis, sizes
-            The functions, and the prior variances of their coefficients.
-        functions
-            The basis at made-up rows.
+        basis, sizes, functions
+            The functions, the prior variances of their coefficients, and their values at made-up rows.
         """
         weights = np.maximum(self.plan(sizes), SMALLEST_WEIGHT)
         longest = math.sqrt(float((self.reach**2 * (functions**2 @ weights**2)).mean()))
