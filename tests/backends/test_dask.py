@@ -5,9 +5,11 @@ import signal
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.backends.conftest import SCHEMA, fit
 
+from dpcate import AverageEffect, Category, Number, Schema
 from dpcate.errors import TableError
 from dpcate.tables import open_table
 from dpcate.tables.packing import digest_of, pack
@@ -35,6 +37,17 @@ def frame(table):
 @pytest.mark.parametrize("neighbours", ["replace", "add_remove"])
 def test_a_cluster_gives_the_bits_of_one_machine(cluster, frame, expected, plan, neighbours):
     assert fit(frame, plan, neighbours) == expected[plan, neighbours]
+
+
+def test_mixed_functions_of_features_that_hang_together_have_the_same_bits(cluster):
+    generator = np.random.default_rng(0)
+    common, own = generator.normal(size=(1500, 1)), generator.normal(size=(1500, 3))
+    columns = {f"x{j}": (common + 0.3 * own)[:, j] for j in range(3)}
+    rows = pd.DataFrame({**columns, "t": generator.integers(0, 2, 1500), "y": own[:, 0] - own[:, 1]})
+    features = [Number(name, -4, 4) for name in columns]
+    learner = AverageEffect(Schema(Number("y", -6, 6), Category("t", [0, 1]), features), epsilon=2.0, random_state=3)
+    here = learner.fit_table(rows).ate_interval()
+    assert learner.fit_table(dd.from_pandas(rows, npartitions=4, sort=False)).ate_interval() == here
 
 
 def test_without_a_cluster_dask_s_own_threads_do_it(frame, expected):
