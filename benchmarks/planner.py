@@ -1,6 +1,6 @@
 """Does the planner predict the error that a fit then has? Setups A to E, epsilon 1 and 4, 1,000 to 16,000 rows.
 
-The planner is told numbers about each setup's true functions, and reads no draw. It is asked twice:
+The planner is told numbers about each setup's true functions (`benchmarks/planner_facts.py`), and reads no outcome. It is asked twice:
 with all of them, and with the three standard deviations alone.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.planner_facts import forms, spreads
 from benchmarks.report import Report, markdown_table
 from dpcate import RLearner
 from dpcate.experiments import make_setup
@@ -16,55 +17,12 @@ from dpcate.planning import Assumptions, plan_release
 __all__ = ["run"]
 
 ROWS, EPSILONS, TEST_ROWS = (1000, 4000, 16_000), (1.0, 4.0), 20_000
-FACTOR = 1.5
-
-SPREADS = {
-    "A": {"effect_sd": 0.20, "baseline_sd": 0.55, "features": "uniform"},
-    "B": {"effect_sd": 1.12, "baseline_sd": 1.52},
-    "C": {"effect_sd": 0.0, "baseline_sd": 1.86},
-    "D": {"effect_sd": 1.31, "baseline_sd": 1.57},
-    "E": {"effect_sd": 2.58, "baseline_sd": 7.57},
-}
-"""Of each setup: sd of the effect; sd of the mean of both arms' regressions; the shape of the features."""
-
-FORMS = {
-    "A": {"effect_features": 2, "together": 0.0, "propensity_sd": 1.59, "confounding": 0.76, "roughness": 1.0},
-    "B": {"effect_features": 2, "together": 0.0, "propensity_sd": 0.0, "confounding": 0.0, "roughness": 1.0},
-    "C": {
-        "effect_features": 1,
-        "together": 0.0,
-        "propensity_sd": 1.41,
-        "confounding": -0.76,
-        "roughness": 0.6,
-        "propensity_roughness": 0.0,
-    },
-    "D": {
-        "effect_features": 5,
-        "together": 1.0,
-        "propensity_sd": 0.75,
-        "confounding": 0.63,
-        "roughness": 1.0,
-        "propensity_roughness": 0.4,
-    },
-    "E": {
-        "effect_features": 6,
-        "together": 0.0,
-        "propensity_sd": 1.44,
-        "confounding": -0.24,
-        "roughness": 0.1,
-        "propensity_roughness": 0.0,
-        "correlation": 0.48,
-    },
-}
-"""Further: features in the effect, the share of it that is hinges of sums, sd of the propensity's logit, its correlation with the
-mean regression, and the share of that regression and of the logit that is hinges of sums. B and D are sums of hinges. For C and E it is the part of their
-regression's variance that is no sum of curves (10 and 2 %), over the part that hinges of two features have (18 %). A has a wave of two
-features in both, nothing of which is additive. E's features have a mean absolute correlation of 0.48."""
+SETUPS, FACTOR = "ABCDE", 1.5
 
 
 def run(*, quick: bool = False) -> Report:
-    runs = 4 if quick else 24
-    setups, rows = (("B",), (1000,)) if quick else (tuple(SPREADS), ROWS)
+    runs = 4 if quick else 40
+    setups, rows = ("B", (1000,)) if quick else (SETUPS, ROWS)
     cells = [cell for name in setups for n in rows for cell in measure(name, n, runs)]
     numbers = {"runs": runs, "factor": FACTOR, "cells": cells}
     return Report("planner", render(numbers), numbers)
@@ -73,9 +31,9 @@ def run(*, quick: bool = False) -> Report:
 def measure(name: str, n: int, runs: int) -> list[dict]:
     """Return, per epsilon, what was realised and what was predicted."""
     schema = make_setup(name).schema
-    told = {"noise_sd": 1.0, **SPREADS[name]}
-    whole = plan_release(schema, n, EPSILONS, runs=runs, assumed=Assumptions.of(schema, **told, **FORMS[name]))
-    spreads = plan_release(schema, n, EPSILONS, runs=runs, assumed=Assumptions.of(schema, **told))
+    told = spreads(name)
+    whole = plan_release(schema, n, EPSILONS, runs=runs, assumed=Assumptions.of(schema, **told, **forms(name)))
+    less = plan_release(schema, n, EPSILONS, runs=runs, assumed=Assumptions.of(schema, **told))
     return [
         {
             "setup": name,
@@ -85,7 +43,7 @@ def measure(name: str, n: int, runs: int) -> list[dict]:
             "told": {"effect": one.effect_error, "average": one.average_error},
             "spreads_only": {"effect": other.effect_error, "average": other.average_error},
         }
-        for epsilon, one, other in zip(EPSILONS, whole.expected, spreads.expected, strict=True)
+        for epsilon, one, other in zip(EPSILONS, whole.expected, less.expected, strict=True)
     ]
 
 
@@ -119,13 +77,13 @@ def render(numbers: dict) -> str:
     return f"""# What the planner predicts and what a fit then has
 
 Root mean squared error of the R-learner's effects (and of their average), {numbers["runs"]} runs each. The planner was told, of the setups' true functions: the
-standard deviations of effect, noise and mean regression and the shape of the features ("sds only"); and, in the other column, also how many features
-move the effect, how much of it and of the mean regression is hinges of sums of features, and how strongly treatment follows the features and features each other. It reads no draw.
+standard deviations of effect, noise and mean regression and the shape of the features ("sds only"); and, in the other column, also the effect's mean, how many features
+move it, how much of it, of the mean regression and of the logit of the propensity neither curves nor products of two features follow (next to what they leave of hinges of sums),
+how bent the effect's curves are, how strongly treatment follows the features and the mean regression, and features each other. All of them are worked out from the formulas (`benchmarks/planner_facts.py`).
 
 Within a factor {FACTOR:g}: {inside["told"]} of {total} cells told everything, {inside["spreads_only"]} of {total} told the standard deviations alone.
 
-These cells are not a fresh test of the planner. The form of its made-up studies (smooth bends, hinges of sums, treatment that follows the baseline) was settled
-in six rounds of looking at them, and the setups' roughness was told after A, C and E had missed without. Both sides have few runs, so part of each ratio is chance; how large a part was not
-measured.
+These cells are not a fresh test of the planner. The form of its made-up studies (smooth bends, hinges of sums, treatment that follows the baseline), and what it is told, were settled
+while looking at them. Both sides have few runs, so part of each ratio is chance; how large a part was not measured.
 
 {markdown_table(header, lines)}"""

@@ -43,7 +43,7 @@ def test_uniform_features_fill_their_bounds():
 def test_a_propensity_is_as_rough_as_the_baseline_unless_told():
     assert Assumptions.of(SCHEMA, roughness=0.2).propensity_roughness == 0.2
     world = World(SCHEMA, Assumptions.of(SCHEMA, roughness=0.9, propensity_roughness=0.1), public_generator())
-    assert (world.baseline.together, world.propensity.together) == (0.9, 0.1)
+    assert (world.baseline.shares[2], world.propensity.surface.shares[2]) == (0.9, 0.1)
 
 
 FOUR = Schema(SCHEMA.outcome, SCHEMA.treatment, [Number(name, -4, 4) for name in "abcd"])
@@ -53,6 +53,29 @@ def beyond_curves(values, scores):
     """Return the share of the variance that no sum of curves has."""
     powers = np.column_stack([np.ones(len(scores)), *(scores**k for k in range(1, 7)), np.abs(scores)])
     return float((values - powers @ np.linalg.lstsq(powers, values, rcond=None)[0]).var() / values.var())
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("confounding", [-0.6, 0.0, 0.3])
+def test_treatment_follows_the_baseline_as_much_as_was_told_however_features_hang_together(confounding, correlation):
+    """Features that hang together make any two functions of them alike; what is told is the whole correlation."""
+    told = {"confounding": confounding, "correlation": correlation, "propensity_sd": 1.0}
+    assumed, generator = Assumptions.of(FOUR, roughness=0.0, **told), public_generator()
+    for _ in range(4):
+        world = World(FOUR, assumed, generator)
+        scores = world._scores(20_000)[0]
+        found = np.corrcoef(world.logit(scores), world.baseline.of(scores))[0, 1]
+        assert found == pytest.approx(confounding, abs=0.06)
+
+
+@pytest.mark.parametrize("curved", [0.0, 0.3])
+def test_an_effect_is_as_curved_as_was_told(curved):
+    assumed = Assumptions.of(FOUR, together=0.0, curved=curved)
+    world = World(FOUR, assumed, public_generator())
+    scores = world._scores(20_000)[0]
+    lines, effect = np.column_stack([np.ones(len(scores)), scores]), world.effect.of(scores)
+    bent = effect - lines @ np.linalg.lstsq(lines, effect, rcond=None)[0]
+    assert bent.var() / effect.var() == pytest.approx(curved, abs=0.02)
 
 
 @pytest.mark.parametrize(("propensity", "share"), [(0.0, 0.0), (0.5, 0.25), (1.0, 1.0)])
@@ -135,6 +158,7 @@ def test_wrong_questions_are_refused_before_anything_is_simulated(wrong, monkeyp
         {"noise_sd": 0.0},
         {"features": "odd"},
         {"together": 1.5},
+        {"curved": -0.1},
         {"confounding": 2.0},
         {"correlation": -0.1},
         {"propensity_roughness": 1.5},

@@ -23,6 +23,7 @@ __all__ = ["plan"]
 @click.option("--epsilon", required=True, metavar="LIST", help="One or more budgets, e.g. 0.5,1,2.")
 @click.option("--delta", default=1e-5, show_default=True, help="Probability with which epsilon may fail.")
 @click.option("--effect-sd", type=float, help="How much effects differ. [default: 5 % of the range]")
+@click.option("--average-effect", type=float, help="Mean of the effects. [default: as much as they differ]")
 @click.option("--noise-sd", type=float, help="Spread that no feature explains. [default: 14 %]")
 @click.option("--baseline-sd", type=float, help="Spread that features explain. [default: 14 %]")
 @click.option("--correlation", default=0.0, show_default=True, help="How strongly features hang together, 0 to 1.")
@@ -40,6 +41,7 @@ def plan(  # noqa: PLR0917 - one parameter per option
     epsilon: str,
     delta: float,
     effect_sd: float | None,
+    average_effect: float | None,
     noise_sd: float | None,
     baseline_sd: float | None,
     correlation: float,
@@ -54,7 +56,12 @@ def plan(  # noqa: PLR0917 - one parameter per option
     facts = Schema.load(schema)
     budgets = _numbers(epsilon)
     assumed = Assumptions.of(
-        facts, effect_sd=effect_sd, noise_sd=noise_sd, baseline_sd=baseline_sd, correlation=correlation
+        facts,
+        effect_sd=effect_sd,
+        average_effect=average_effect,
+        noise_sd=noise_sd,
+        baseline_sd=baseline_sd,
+        correlation=correlation,
     )
     with step("Simulating"):
         planned = plan_release(facts, n_rows, budgets, delta=delta, learner=learner, runs=runs, assumed=assumed)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from dpcate.errors import ParameterError
-from dpcate.planning.surface import Follower, Surface
+from dpcate.planning.surface import Follower, Remainder, Surface
 from dpcate.schema import Number
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ _PROPENSITY_SD, _CONFOUNDED = 1.0, 0.5
 _FEW, _TOGETHER = 5, 0.5
 """Features that carry baseline and propensity, and the default share of their variance that is not a sum of curves."""
 
-_EFFECT_FEATURES, _EFFECT_TOGETHER = 3, 0.25
-"""Defaults of the same for the effect."""
+_EFFECT_FEATURES, _EFFECT_TOGETHER, _EFFECT_CURVED = 3, 0.25, 0.013
+"""Defaults of the same for the effect, and of the share of its curves that is not straight."""
 
 _MANY = 4000
 """People on whom a function's spread is measured."""
@@ -65,6 +65,8 @@ class Assumptions:
         How many features move the effect.
     together
         Share of the effect's variance that is not a sum of curves, one per feature, but hinges of sums of features.
+    curved
+        Share of the variance of that sum of curves that is bends and not straight lines.
     propensity_sd, confounding
         Standard deviation of the propensity's logit, and its correlation with the baseline; a propensity that the
         schema knows overrules them.
@@ -83,6 +85,7 @@ class Assumptions:
     average_effect: float
     effect_features: int
     together: float
+    curved: float
     propensity_sd: float
     confounding: float
     roughness: float
@@ -101,6 +104,7 @@ class Assumptions:
         average_effect: float | None = None,
         effect_features: int = _EFFECT_FEATURES,
         together: float = _EFFECT_TOGETHER,
+        curved: float = _EFFECT_CURVED,
         propensity_sd: float = _PROPENSITY_SD,
         confounding: float = _CONFOUNDED,
         roughness: float = _TOGETHER,
@@ -122,6 +126,7 @@ class Assumptions:
             raise ParameterError(f"`effect_features` must be a whole number, one or more; got {effect_features!r}.")
         shares = {
             "together": together,
+            "curved": curved,
             "roughness": roughness,
             "propensity_roughness": rough,
             "correlation": correlation,
@@ -138,6 +143,7 @@ class Assumptions:
             average_effect=mean,
             effect_features=min(effect_features, len(schema.features)),
             together=float(together),
+            curved=float(curved),
             propensity_sd=_number("propensity_sd", propensity_sd),
             confounding=float(confounding),
             roughness=float(roughness),
@@ -172,12 +178,13 @@ class World:
         self.schema, self.assumed, self.generator = schema, assumed, generator
         self.signs = generator.choice((-1.0, 1.0), len(schema.features))
         scores = self._scores(_MANY)[0]
-        self.baseline, self.propensity = (
+        self.baseline, propensity = (
             Surface.drawn(scores, generator, _FEW, share) for share in (assumed.roughness, assumed.propensity_roughness)
         )
-        self.effect = Surface.drawn(scores, generator, assumed.effect_features, assumed.together)
+        self.effect = Surface.drawn(scores, generator, assumed.effect_features, assumed.together, assumed.curved)
         beyond = min(assumed.propensity_roughness / assumed.roughness, 1.0) if assumed.roughness > 0.0 else 1.0
         self.confounders = Follower.of_surface(self.baseline, scores, beyond)
+        self.propensity = Remainder.of_surface(propensity, self.confounders, scores)
         self.confounding = float(np.clip(assumed.confounding / self.confounders.likeness, -1.0, 1.0))
 
     def draw(self, n_rows: int) -> Study:
@@ -186,9 +193,7 @@ class World:
         scores, X = self._scores(n_rows)
         effect = assumed.average_effect + assumed.effect_sd * self.effect.of(scores)
         if schema.propensity is None:
-            own = math.sqrt(1 - self.confounding**2) * self.propensity.of(scores)
-            logit = assumed.propensity_sd * (self.confounding * self.confounders.of(scores) + own)
-            propensity = np.clip(expit(logit), 0.05, 0.95)
+            propensity = np.clip(expit(self.logit(scores)), 0.05, 0.95)
         else:
             propensity = np.full(n_rows, schema.propensity)
         T = (self.generator.uniform(size=n_rows) < propensity).astype(np.int64)
@@ -197,6 +202,11 @@ class World:
         Y = middle + assumed.baseline_sd * self.baseline.of(scores) + (T - 0.5) * effect + noise
         arms = np.array(schema.treatment.levels, dtype=object)
         return Study(X, arms[T], Y, effect)
+
+    def logit(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logit of each row's propensity: what follows the baseline, and what does not."""
+        own = math.sqrt(1 - self.confounding**2) * self.propensity.of(scores)
+        return self.assumed.propensity_sd * (self.confounding * self.confounders.of(scores) + own)
 
     def _scores(self, n_rows: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return each feature twice: on a common scale, and as the schema's values."""
