@@ -31,6 +31,10 @@ def never(_data):
     return False
 
 
+def as_expected(_likely, expected, _known):
+    return expected
+
+
 def centred_errors(*stage_and_clip):
     """Return draws of what earlier stages' errors do, without what all draws have in common."""
     errors = earlier_errors(*stage_and_clip)
@@ -66,8 +70,9 @@ VARIANTS = {
         constants={("rounds", "LOOSE"): {"probability": (6.0, 3.0), "mean": (6.0, 3.0)}}
     ),
     "the mean's law never wider than it was guessed": Variant(constants={("leftover", "MOST_LEFT"): 1.0}),
+    "the propensity's scales as expected": Variant(constants={("confidence", "_towards"): as_expected}),
     "tails as long as the law says": Variant(constants={("target", "LONGER"): 1.0}),
-    "stage weights 0.26, 0.3, 0.1, 0.34": weighted(propensity=0.26, outcome=0.3, difference=0.1, effect=0.34),
+    "stage weights 0.3, 0.3, 0.08, 0.32": weighted(propensity=0.3, outcome=0.3, difference=0.08, effect=0.32),
     "stage weights 0.28, 0.38, 0.06, 0.28": weighted(propensity=0.28, outcome=0.38, difference=0.06, effect=0.28),
 }
 

@@ -67,7 +67,7 @@ def test_the_first_stages_look_for_what_they_are_for_and_no_other_learner_does()
 def test_at_a_small_budget_looking_for_interactions_does_no_harm_where_there_are_none(monkeypatch):
     def errors():
         found = []
-        for seed in range(12):
+        for seed in range(40):
             table = draw(seed, 2000)
             generator = np.random.default_rng(100 + seed)
             table["t"] = (generator.uniform(size=2000) < 0.3 + 0.4 * table["v"]).astype(int)

@@ -34,7 +34,7 @@ __all__ = ["AverageEffect"]
 
 _POPULATIONS = ("all", "treated")
 
-_WEIGHTS = {"propensity": 0.3, "outcome": 0.3, "difference": 0.08, "effect": 0.32}
+_WEIGHTS = {"propensity": 0.28, "outcome": 0.34, "difference": 0.06, "effect": 0.32}
 """Shares of mu^2: a mean needs little, and the product of the first stages' errors is most of what it does not know.
 Chosen on the data of `benchmarks/tuning_data.py`."""
 

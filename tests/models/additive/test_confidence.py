@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from dpcate.models.additive.confidence import CENTRE, find_confidence
-from dpcate.models.additive.evidence import LARGEST_SCALE, Evidence
+from dpcate.models.additive.confidence import CENTRE, _towards, find_confidence
+from dpcate.models.additive.evidence import LARGEST_SCALE, SCALE_MEAN, Evidence
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.posterior import Posterior, Prior, solve
 
@@ -235,3 +235,36 @@ def test_around_the_estimate_they_would_miss_effects_as_small_as_the_noise(cover
     assert alone[1:].max() < 0.8, "the intercept is not shrunk; everything else is"
     assert alone[1:].mean() < covered[1.0]["centre"][0][1:].mean() - 0.25
     assert combined.mean() < 0.9
+
+
+def stated(problem, **options):
+    """Mean square error that is stated of the functions' coefficients together, but for the intercept's."""
+    return float(
+        np.trace(find_confidence(solved(problem), N_COLUMNS, (1.0, 1.0), alike=True, **options).covariance[1:, 1:])
+    )
+
+
+def test_where_nothing_is_known_scales_are_as_expected_and_where_much_is_as_most_likely():
+    likely, expected = np.full(4, -9.0), np.full(4, -1.0)
+    found = _towards(likely, expected, np.array([0.0, np.exp(-SCALE_MEAN), 1e3, 1e9]))
+    assert found[0] == expected[0]
+    assert np.exp(found[1]) == pytest.approx((np.exp(-9.0) + np.exp(-1.0)) / 2), "half way where half is known"
+    assert found[-1] == pytest.approx(likely[-1], abs=1e-2)
+    assert (np.diff(found) < 0.0).all()
+
+
+def test_most_likely_scales_state_less_error_and_still_as_much_as_there_is():
+    """One column matters; the other one and the products do not, as for a propensity."""
+    theta, real, believed, expected = np.zeros(N_TERMS), [], [], []
+    theta[1] = 0.5
+    for seed in range(200):
+        _, privacy, gram = make(seed, noise=10.0, correlated=False)
+        draw = np.random.default_rng(10_000 + seed).normal(size=N_TERMS)
+        z = gram.matrix @ theta + np.linalg.cholesky(privacy + SAMPLING * gram.matrix) @ draw
+        problem = z, privacy, gram
+        posterior = solved(problem)
+        found = find_confidence(posterior, N_COLUMNS, (1.0, 1.0), alike=True, most_likely=True)
+        real.append(float(((posterior.mean + found.shift - theta)[1:] ** 2).sum()))
+        believed.append(float(np.trace(found.covariance[1:, 1:])))
+        expected.append(stated(problem))
+    assert np.mean(real) < np.mean(believed) < 0.95 * np.mean(expected)

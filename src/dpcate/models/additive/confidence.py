@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcate.models.additive.evidence import LARGEST_SCALE
+from dpcate.models.additive.evidence import LARGEST_SCALE, SCALE_MEAN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +53,7 @@ class Confidence:
 
 
 def find_confidence(
-    posterior: Posterior, n_columns: int, kept: tuple[float, float], *, alike: bool = False
+    posterior: Posterior, n_columns: int, kept: tuple[float, float], *, alike: bool = False, most_likely: bool = False
 ) -> Confidence:
     """Return the less shrunken estimate from what the posterior saw, with its error.
 
@@ -67,6 +67,8 @@ def find_confidence(
         How many parts, of that many and one more, the best known direction of a column keeps, and that of the products.
     alike
         Whether a column's scale is judged by the others' too.
+    most_likely
+        Whether scales are taken to be what is most likely, as far as a column is known, and not what is expected.
 
     Notes
     -----
@@ -79,8 +81,18 @@ def find_confidence(
     looseness[n_columns:] = kept[1]
     least = np.log(looseness) - np.log(np.maximum(doubt.known, 1e-300))
     loose, inverse, _ = evidence.law(np.maximum(posterior.log_scales, np.minimum(least, LARGEST_SCALE)))
-    G, variances = evidence.gram.matrix, evidence.prior.variances(expected)
+    believed = _towards(posterior.log_scales, expected, doubt.known) if most_likely else expected
+    G, variances = evidence.gram.matrix, evidence.prior.variances(believed)
     gain = evidence.prior.times(loose, G) @ inverse
     pulled = gain @ G - np.eye(len(G))
     covariance = gain @ evidence.noise(variances) @ gain.T + pulled @ evidence.prior.times(variances, pulled.T)
     return Confidence(gain @ evidence.z - posterior.mean, covariance, expected)
+
+
+def _towards(
+    likely: NDArray[np.float64], expected: NDArray[np.float64], known: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return log scales between what is expected, where nothing is known, and what is most likely, where much is."""
+    part = known * np.exp(SCALE_MEAN)  # of the best known direction, at a scale as it is before anything is seen
+    scales: NDArray[np.float64] = np.log((np.exp(expected) + part * np.exp(likely)) / (1.0 + part))
+    return scales
