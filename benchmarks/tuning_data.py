@@ -159,11 +159,18 @@ def _chain(n, g):
     )
 
 
+def _costs(n, g):
+    X, costs = np.clip(g.normal(size=(n, 4)), -4, 4), g.exponential(4, n)
+    return Draw(X, 6 + X[:, 0] + 0.7 * X[:, 1], expit(0.6 * X[:, 0] - 0.7), 0.5 * costs, costs)
+
+
 AVERAGE_CASES = {
     **CASES,
     "both": Case(_both, (-3, 3), (-6, 12)),
     "labs": Case(_labs, (-4, 4), (-14, 14)),
     "chain": Case(_chain, (-4, 4), (-12, 16)),
+    "costs": Case(_costs, (-4, 4), (0, 60)),
 }
-"""For the average effect, three more: a confounder that is two features together, measurements that are nearly the same,
-and features each of which is mostly the one before, where differences between neighbours matter."""
+"""For the average effect, four more: a confounder that is two features together, measurements that are nearly the same,
+features each of which is mostly the one before, where differences between neighbours matter, and costs, whose long tail
+lies on one side and is longer where treated."""
