@@ -25,10 +25,9 @@ __all__ = ["run", "study"]
 SETUPS = ("A", "B", "C", "linear", "D", "E")
 SIZES = (1000, 4000, 16000)
 EPSILONS = (1.0, 4.0, 16.0)
-PLANS = {"shared": 200, "split": 100}
-"""How many runs per cell of the R-learner each plan has: the first is the default."""
-AVERAGE_RUNS = 300
-"""How many runs per cell AverageEffect has: one number per run tells less than two thousand people do."""
+PLANS = {"shared": (200, 300), "split": (100, 200)}
+"""How many runs per cell each plan has, of the R-learner and of AverageEffect: one number per run tells less than two
+thousand people do. The first plan is the default."""
 TEST_ROWS = 2_000
 N_BINS = 16
 
@@ -70,8 +69,8 @@ def run(*, quick: bool = False) -> Report:
     else:
         cells = [
             cell
-            for plan, runs in PLANS.items()
-            for cell in study(sizes=SIZES, epsilons=EPSILONS, runs=runs, average_runs=AVERAGE_RUNS, plans=(plan,))
+            for plan, (runs, average) in PLANS.items()
+            for cell in study(sizes=SIZES, epsilons=EPSILONS, runs=runs, average_runs=average, plans=(plan,))
         ]
     return Report("coverage", render(cells), {"cells": cells})
 
