@@ -19,7 +19,7 @@ from dpcate.models.additive.scales import _by_itself
 
 __all__ = ["VARIANTS", "run"]
 
-SIZES, EPSILONS, RUNS = (1_000, 4_000, 16_000), (1.0, 4.0), 10
+SIZES, EPSILONS, RUNS = (1_000, 4_000, 16_000), (1.0, 4.0), 8
 
 
 def apart(_likely):
