@@ -20,6 +20,11 @@ def test_the_assumed_spread_decides_what_is_advised(call, schema_file):
     assert "closer to the truth" in call(*asked, "--effect-sd", 0.3, "--noise-sd", 0.1, "--baseline-sd", 0.1).out
 
 
+def test_the_mean_of_the_effects_can_be_told(call, schema_file):
+    asked = ("plan", "--schema", schema_file, "--n", 400, "--epsilon", "1", "--runs", 1)
+    assert "standard deviation of 0.05, around -0.2\n" in call(*asked, "--average-effect", "-0.2").out
+
+
 def test_the_average_alone_has_no_single_effects(call, schema_file):
     out = call("plan", "--schema", schema_file, "--n", 400, "--epsilon", "1", "--learner", "average", "--runs", 1).out
     row = next(line.split() for line in out.splitlines() if line.split()[:1] == ["1"])
