@@ -11,9 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Follower", "Remainder", "Surface"]
+__all__ = ["CURVED", "Follower", "Remainder", "Surface"]
 
-_CURVED = 0.013
+CURVED = 0.013
 """Share of a sum of curves that is bends and not straight lines, where nothing is said of it."""
 
 _ROUND_OFF = 1e-9
@@ -50,7 +50,7 @@ class Surface:
         generator: np.random.Generator,
         n_used: int,
         together: float,
-        curved: float = _CURVED,
+        curved: float = CURVED,
     ) -> Surface:
         """Return a random function of ``n_used`` features, standardised on ``scores``.
 

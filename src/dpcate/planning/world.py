@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from dpcate.errors import ParameterError
-from dpcate.planning.surface import Follower, Remainder, Surface
+from dpcate.planning.surface import CURVED, Follower, Remainder, Surface
 from dpcate.schema import Number
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ _PROPENSITY_SD, _CONFOUNDED = 1.0, 0.5
 _FEW, _TOGETHER = 5, 0.5
 """Features that carry baseline and propensity, and the default share of their variance that is not a sum of curves."""
 
-_EFFECT_FEATURES, _EFFECT_TOGETHER, _EFFECT_CURVED = 3, 0.25, 0.013
-"""Defaults of the same for the effect, and of the share of its curves that is not straight."""
+_EFFECT_FEATURES, _EFFECT_TOGETHER = 3, 0.25
+"""Defaults of the same for the effect."""
 
 _MANY = 4000
 """People on whom a function's spread is measured."""
@@ -104,7 +104,7 @@ class Assumptions:
         average_effect: float | None = None,
         effect_features: int = _EFFECT_FEATURES,
         together: float = _EFFECT_TOGETHER,
-        curved: float = _EFFECT_CURVED,
+        curved: float = CURVED,
         propensity_sd: float = _PROPENSITY_SD,
         confounding: float = _CONFOUNDED,
         roughness: float = _TOGETHER,

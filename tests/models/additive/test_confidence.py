@@ -237,13 +237,6 @@ def test_around_the_estimate_they_would_miss_effects_as_small_as_the_noise(cover
     assert combined.mean() < 0.9
 
 
-def stated(problem, **options):
-    """Mean square error that is stated of the functions' coefficients together, but for the intercept's."""
-    return float(
-        np.trace(find_confidence(solved(problem), N_COLUMNS, (1.0, 1.0), alike=True, **options).covariance[1:, 1:])
-    )
-
-
 def test_where_nothing_is_known_scales_are_as_expected_and_where_much_is_as_most_likely():
     likely, expected = np.full(4, -9.0), np.full(4, -1.0)
     found = _towards(likely, expected, np.array([0.0, np.exp(-SCALE_MEAN), 1e3, 1e9]))
@@ -261,10 +254,12 @@ def test_most_likely_scales_state_less_error_and_still_as_much_as_there_is():
         _, privacy, gram = make(seed, noise=10.0, correlated=False)
         draw = np.random.default_rng(10_000 + seed).normal(size=N_TERMS)
         z = gram.matrix @ theta + np.linalg.cholesky(privacy + SAMPLING * gram.matrix) @ draw
-        problem = z, privacy, gram
-        posterior = solved(problem)
-        found = find_confidence(posterior, N_COLUMNS, (1.0, 1.0), alike=True, most_likely=True)
-        real.append(float(((posterior.mean + found.shift - theta)[1:] ** 2).sum()))
-        believed.append(float(np.trace(found.covariance[1:, 1:])))
-        expected.append(stated(problem))
+        posterior = solved((z, privacy, gram))
+        likely, usual = (
+            find_confidence(posterior, N_COLUMNS, (1.0, 1.0), alike=True, most_likely=likely)
+            for likely in (True, False)
+        )
+        real.append(float(((posterior.mean + likely.shift - theta)[1:] ** 2).sum()))
+        believed.append(float(np.trace(likely.covariance[1:, 1:])))
+        expected.append(float(np.trace(usual.covariance[1:, 1:])))
     assert np.mean(real) < np.mean(believed) < 0.95 * np.mean(expected)
