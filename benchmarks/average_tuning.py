@@ -14,7 +14,7 @@ from benchmarks.tuning_data import AVERAGE_CASES as CASES
 from dpcate import AverageEffect
 from dpcate.learners.arms import ArmsOfOutcome
 from dpcate.learners.dr import Score
-from dpcate.models.additive.first_stage import earlier_errors
+from dpcate.models.additive.first_stage import EarlierErrors
 from dpcate.models.additive.scales import _by_itself
 
 __all__ = ["VARIANTS", "run"]
@@ -35,10 +35,19 @@ def as_expected(_likely, expected, _known):
     return expected
 
 
-def centred_errors(*stage_and_clip):
-    """Return draws of what earlier stages' errors do, without what all draws have in common."""
-    errors = earlier_errors(*stage_and_clip)
-    return None if errors is None else errors - errors.mean()
+class CentredErrors(EarlierErrors):
+    """What earlier stages' errors do, without what all draws have in common."""
+
+    def draws(self, clip, kept):
+        errors = super().draws(clip, kept)
+        return None if errors is None else errors - errors.mean()
+
+
+class UnmovedErrors(EarlierErrors):
+    """The same errors, of which a bound takes no heed."""
+
+    def moved(self, _clip, _kept):
+        return 0.0
 
 
 _TIGHT = {"propensity": {"loose": False}, "outcome": {"loose": False}}
@@ -57,7 +66,10 @@ VARIANTS = {
     "no first look at correlations": Variant(constants={("learner", "looks_first"): never}),
     "products of features in the difference": Variant(stages={"difference": {"interactions": "plain"}}),
     "what the propensity's squared error takes left out of the spread": Variant(
-        constants={("learner", "earlier_errors"): centred_errors}
+        constants={("learner", "EarlierErrors"): CentredErrors}
+    ),
+    "bounds that take no heed of earlier stages' errors": Variant(
+        constants={("learner", "EarlierErrors"): UnmovedErrors}
     ),
     "the outcome shrunk alike in all directions": Variant(constants={("leaning", "_SIGNAL"): 0.0}),
     "products all alike": Variant(constants={("heredity", "_EXPECTED"): -np.inf}),
@@ -72,6 +84,8 @@ VARIANTS = {
     "the mean's law never wider than it was guessed": Variant(constants={("leftover", "MOST_LEFT"): 1.0}),
     "the propensity's scales as expected": Variant(constants={("confidence", "_towards"): as_expected}),
     "tails as long as the law says": Variant(constants={("target", "LONGER"): 1.0}),
+    "half of what is cut evenly counts": Variant(constants={("target", "EVENLY"): 0.5}),
+    "a seventh of what is cut evenly counts": Variant(constants={("target", "EVENLY"): 0.15}),
     "stage weights 0.3, 0.3, 0.08, 0.32": weighted(propensity=0.3, outcome=0.3, difference=0.08, effect=0.32),
     "stage weights 0.28, 0.38, 0.06, 0.28": weighted(propensity=0.28, outcome=0.38, difference=0.06, effect=0.28),
 }

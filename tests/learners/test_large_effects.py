@@ -5,7 +5,7 @@ import pytest
 
 from dpcate import AverageEffect, Category, DRLearner, Number, RLearner, Schema, SLearner
 from dpcate.models.additive import learner
-from dpcate.models.additive.first_stage import earlier_errors
+from dpcate.models.additive.first_stage import EarlierErrors
 
 LEARNERS = {
     "R": RLearner,
@@ -56,9 +56,10 @@ def test_intervals_allow_for_what_an_unsure_propensity_takes_from_a_large_effect
 
     assert held() >= 9  # 95 % gives fewer in one of 5,000
 
-    def centred(*stage_and_clip):
-        errors = earlier_errors(*stage_and_clip)
-        return None if errors is None else errors - errors.mean()
+    class Centred(EarlierErrors):
+        def draws(self, clip, kept):
+            errors = super().draws(clip, kept)
+            return None if errors is None else errors - errors.mean()
 
-    monkeypatch.setattr(learner, "earlier_errors", centred)
+    monkeypatch.setattr(learner, "EarlierErrors", Centred)
     assert held() <= 8, "else there is nothing to allow for"

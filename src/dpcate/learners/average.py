@@ -120,6 +120,7 @@ class AverageEffect(AdjustedLearner):
                 weight=weights[stage.name],
                 share=_SHARES[stage.name],
                 interactions=_INTERACTIONS.get(stage.name, "plain"),
+                before_mean=stage.name in ("outcome", "difference"),
                 loose=propensity.known is None and stage.name in _FIRST_STAGES,
             )
             for stage in stages
@@ -138,6 +139,7 @@ class AverageEffect(AdjustedLearner):
             middle=score.middle,
             first_stage=(*_FIRST_STAGES, "difference"),
             score_law=score.law,
+            treatment_law=propensity.of,
             intercept_signal=0.5,
             concurrent=True,
             constant=True,

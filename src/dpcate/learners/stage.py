@@ -102,6 +102,9 @@ class Stage:
     shared_with
         Earlier stage whose function of the same features may have interactions that this one's target has too. What
         both have and neither model knows would be taken for an effect of the treatment, so the model may look for it.
+    before_mean
+        Whether a later stage takes the mean of a target made of what this one leaves, whose law should then rather be
+        too wide than too narrow.
     loose
         Whether the function should be shrunk less than is best for itself, because a later stage multiplies its error
         with another's: what shrinking takes from both is a bias there.
@@ -136,6 +139,7 @@ class Stage:
     constant: bool = False
     interactions: Interactions = "plain"
     shared_with: str | None = None
+    before_mean: bool = False
     loose: bool = False
     kind: TargetKind = "mean"
     weight: float = 1.0
@@ -203,6 +207,7 @@ class Stage:
             constant=self.constant,
             interactions=self.interactions,
             shared_with=self.shared_with,
+            before_mean=self.before_mean,
             loose=self.loose,
             slices=None if self.slices is None else self.slices(released),
         )

@@ -121,6 +121,9 @@ class StageData:
     shared_with
         Name of a released function of the same features whose interactions the target may share: one that both have
         and neither model knows would be taken for an effect.
+    before_mean
+        Whether a later stage takes the mean of a target made of what this one leaves, whose law should then rather be
+        too wide than too narrow.
     loose
         Whether f should be shrunk less than is best for itself, because its error will be multiplied with another's.
     slices
@@ -148,6 +151,7 @@ class StageData:
     constant: bool = False
     interactions: Interactions = "plain"
     shared_with: str | None = None
+    before_mean: bool = False
     loose: bool = False
     slices: Slices | None = None
 

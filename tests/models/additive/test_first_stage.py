@@ -7,10 +7,12 @@ import pytest
 
 from dpcate.accounting import Gaussian, Guarantee
 from dpcate.models import POSTERIOR, AdditiveFunction, StageData
-from dpcate.models.additive import first_stage
+from dpcate.models.additive import error_draws, first_stage, truths
 from dpcate.models.additive.basis import make_basis
 from dpcate.models.additive.confidence import Confidence
-from dpcate.models.additive.first_stage import earlier_errors, product_errors
+from dpcate.models.additive.first_stage import EarlierErrors, product_errors
+from dpcate.models.additive.scores import residual_weights
+from dpcate.models.additive.target import TargetLaw
 from dpcate.models.additive.uncertainty import posterior_document
 from dpcate.schema import Category
 from dpcate.tables import n_codes
@@ -47,7 +49,7 @@ def make_released(*, with_arm):
     return {"propensity": propensity, "outcome": outcome}, of_propensity, of_outcome
 
 
-def make_stage(*, names=("propensity", "outcome"), spread=None, score_law=None):
+def make_stage(*, names=("propensity", "outcome"), spread=None, score_law=None, treatment_law=None):
     nobody = np.zeros((0, 2), dtype=np.uint16)
     return StageData.of_arrays(
         codes=nobody,
@@ -59,16 +61,24 @@ def make_stage(*, names=("propensity", "outcome"), spread=None, score_law=None):
         first_stage=names,
         residual_spread=spread,
         score_law=score_law,
+        treatment_law=treatment_law,
     )
+
+
+EVEN = TargetLaw(0.0, np.array([-1.5, -0.5, 0.5, 1.5]), np.full(4, 0.25))
+
+
+def added(stage, released, *, clip, kept=1.0):
+    return EarlierErrors(stage, ROWS, released, EVEN).draws(clip, kept)
 
 
 @pytest.fixture
 def many_draws(monkeypatch):
     monkeypatch.setattr(first_stage, "N_DRAWS", 40_000)
-    monkeypatch.setattr(first_stage, "N_TRUTHS", 40_000)
-    first_stage._normals.cache_clear()
+    monkeypatch.setattr(truths, "N_TRUTHS", 40_000)
+    error_draws._normals.cache_clear()
     yield
-    first_stage._normals.cache_clear()
+    error_draws._normals.cache_clear()
 
 
 @pytest.mark.parametrize("with_arm", [False, True])
@@ -87,7 +97,7 @@ def test_the_products_covariance_is_that_of_a_direct_simulation(many_draws, with
 
 
 def test_the_draws_that_are_used_have_the_right_size_within_a_factor(monkeypatch):
-    first_stage._normals.cache_clear()
+    error_draws._normals.cache_clear()
     released, of_propensity, of_outcome = make_released(with_arm=False)
     found = product_errors(make_stage(), ROWS, released)
     assert found.shape == (4, first_stage.N_DRAWS)
@@ -145,7 +155,7 @@ def make_truths(*, size=0.02, low=-np.inf, high=np.inf):
 
 def test_small_errors_of_both_arms_shift_the_mean_of_a_score_by_their_products(many_draws):
     released, of_propensity, of_outcome = make_truths()
-    found = earlier_errors(make_stage(score_law=score_law), ROWS, released, clip=np.inf)
+    found = added(make_stage(score_law=score_law), released, clip=np.inf)
     arms = [np.column_stack([ROWS, np.full(len(ROWS), code, dtype=np.uint16)]) for code in (1, 2)]
     both = of_outcome(np.concatenate(arms))
     weights = np.concatenate([np.eye(4) / (1 - RELEASED[0]), np.eye(4) / RELEASED[0]])
@@ -161,7 +171,7 @@ def test_no_truth_lies_beyond_what_can_be(many_draws):
         return score_law(codes, propensity, control, treated)
 
     released, _, _ = make_truths(size=1.0, low=0.5, high=1.2)
-    found = earlier_errors(make_stage(score_law=watch), ROWS, released, clip=np.inf)
+    found = added(make_stage(score_law=watch), released, clip=np.inf)
     assert (seen[0].min(), seen[0].max()) == (0.0, 1.0)
     assert all((each.min(), each.max()) == (0.5, 1.2) for each in seen[1:])
     e = RELEASED[0]
@@ -176,25 +186,25 @@ def test_a_clipped_score_is_moved_as_its_clipped_mean_is(many_draws):
         return score_law(codes, *truths)
 
     released, _, _ = make_truths(size=0.2)
-    found = earlier_errors(make_stage(score_law=watch), ROWS, released, clip=0.7)
+    found = added(make_stage(score_law=watch), released, clip=0.7)
     e, m = RELEASED
     chance, control, treated = truth
     middle = np.mean(chance * (treated - m) / e - (1 - chance) * (control - m) / (1 - e))
     seen = chance * np.clip((treated - m) / e - middle, -0.7, 0.7) + middle
     seen += (1 - chance) * np.clip(-(control - m) / (1 - e) - middle, -0.7, 0.7)
     assert found == pytest.approx(seen - (treated - control), abs=1e-12)
-    unclipped = earlier_errors(make_stage(score_law=score_law), ROWS, released, clip=np.inf)
+    unclipped = added(make_stage(score_law=score_law), released, clip=np.inf)
     assert not np.allclose(found, unclipped)
 
 
 def test_a_score_with_a_known_propensity_is_not_shifted():
     released, _, _ = make_truths()
-    assert earlier_errors(make_stage(score_law=score_law), ROWS, {"outcome": released["outcome"]}, clip=1.0) is None
+    assert added(make_stage(score_law=score_law), {"outcome": released["outcome"]}, clip=1.0) is None
 
 
 def test_without_an_outcome_of_both_arms_it_is_the_product_after_all():
     released, _, _ = make_released(with_arm=False)
-    found = earlier_errors(make_stage(score_law=score_law), ROWS, released, clip=1.0)
+    found = added(make_stage(score_law=score_law), released, clip=1.0)
     assert np.array_equal(found, product_errors(make_stage(), ROWS, released))
 
 
@@ -213,7 +223,7 @@ THREE = "propensity", "outcome", "difference"
 def test_an_outcome_and_a_difference_shift_the_mean_of_a_score_by_the_outcomes_product_alone(many_draws):
     """With e = 1/2 it is off by 4 (e error) (eta error), less 4 (e error)^2 (difference), which is of third order."""
     released, of_propensity, of_outcome, _ = make_difference(size=0.005)
-    found = earlier_errors(make_stage(names=THREE, score_law=score_law), ROWS, released, clip=np.inf)
+    found = added(make_stage(names=THREE, score_law=score_law), released, clip=np.inf)
     expected = 16 * of_propensity(ROWS) * of_outcome(ROWS)
     assert found @ found.T / found.shape[1] == pytest.approx(expected, rel=0.05, abs=0.03 * expected.max())
 
@@ -226,7 +236,7 @@ def test_the_arms_of_an_outcome_and_a_difference_are_that_far_apart_and_mix_to_t
         return score_law(codes, *truths)
 
     released, _, of_outcome, of_difference = make_difference(e=0.3, effect=0.4)
-    earlier_errors(make_stage(names=THREE, score_law=watch), ROWS, released, clip=np.inf)
+    added(make_stage(names=THREE, score_law=watch), released, clip=np.inf)
     propensity, control, treated = seen
     mixed = propensity * treated + (1 - propensity) * control - RELEASED[1]
     for drawn, wanted in ((treated - control - 0.4, of_difference(ROWS)), (mixed, of_outcome(ROWS))):
@@ -243,7 +253,7 @@ def test_no_arm_of_an_outcome_and_a_difference_leaves_the_outcomes_bounds(many_d
         return score_law(codes, *truths)
 
     released, *_ = make_difference(size=1.0, low=0.5, high=1.2)
-    earlier_errors(make_stage(names=THREE, score_law=watch), ROWS, released, clip=np.inf)
+    added(make_stage(names=THREE, score_law=watch), released, clip=np.inf)
     assert all((each.min(), each.max()) == (0.5, 1.2) for each in seen[1:])
 
 
@@ -255,16 +265,83 @@ def test_what_an_unsure_propensity_takes_from_an_effect_is_part_of_the_spread(ma
         return 1.0 + (treated - above) / 0.5, 1.0 - (control - below) / 0.5, treated - control
 
     released, of_propensity, *_ = make_difference(size=0.02, effect=1.0)
-    found = earlier_errors(make_stage(names=THREE, score_law=law), ROWS, released, clip=np.inf)
+    found = added(make_stage(names=THREE, score_law=law), released, clip=np.inf)
     missed = 4 * np.diagonal(of_propensity(ROWS))
     assert found.mean(axis=1) == pytest.approx(-missed, rel=0.1, abs=0.05 * missed.max())
 
 
 def test_models_of_different_sizes_have_errors_that_have_nothing_to_do_with_each_other():
     """Once the numbers of a small model were the tail of a large one's."""
-    first_stage._normals.cache_clear()
-    draws = first_stage._draws([SimpleNamespace(covariance=np.eye(size)) for size in (9, 5, 3)], 4000)
+    error_draws._normals.cache_clear()
+    draws = error_draws.draw_errors([SimpleNamespace(covariance=np.eye(size)) for size in (9, 5, 3)], 4000)
     assert [len(each) for each in draws] == [9, 5, 3]
     for k, one in enumerate(draws):
         for other in draws[k + 1 :]:
             assert np.abs(one @ other.T / 4000).max() < 0.08
+
+
+CHANCES = np.array([0.2, 0.3, 0.5, 0.7])
+
+
+def weighing_law(codes, propensity, control, treated):
+    """The doubly robust score of outcome 1 in both arms, where chances of treatment differ."""
+    e, m = CHANCES[:, None], RELEASED[1]
+    return (treated - m) / e, -(control - m) / (1 - e), treated - control
+
+
+def chances(codes):
+    return CHANCES
+
+
+def test_what_a_residual_is_multiplied_by_is_read_from_the_law_of_the_score():
+    found = residual_weights(make_stage(score_law=weighing_law, treatment_law=chances), ROWS)
+    for one, wanted in zip(found, (CHANCES, 1 / CHANCES, -1 / (1 - CHANCES)), strict=True):
+        assert one == pytest.approx(wanted)
+    assert residual_weights(make_stage(score_law=weighing_law), ROWS) is None
+
+
+def test_a_score_is_clipped_with_the_outcomes_own_spread(many_draws):
+    truth = []
+
+    def watch(codes, *truths):
+        if len(truths[0].T) > 1:
+            truth.extend(truths)
+        return weighing_law(codes, *truths)
+
+    released, *_ = make_difference(size=0.2)
+    clip, kept = 2.0, 0.8
+    stage = make_stage(names=THREE, score_law=watch, treatment_law=chances)
+    found = added(stage, released, clip=clip, kept=kept)
+    e, m = CHANCES[:, None], RELEASED[1]
+    chance, control, treated = truth
+    arms = (treated - m) / e, -(control - m) / (1 - e)
+    middle = np.mean(chance * arms[0] + (1 - chance) * arms[1])
+    seen = np.zeros_like(chance)
+    for r, share in zip(EVEN.deviations, EVEN.shares, strict=True):
+        seen += share * chance * np.clip(arms[0] + r / e - middle, -clip, clip)
+        seen += share * (1 - chance) * np.clip(arms[1] - r / (1 - e) - middle, -clip, clip)
+    assert found == pytest.approx(middle + seen / kept - (treated - control), abs=0.02)
+
+
+def test_with_a_propensity_by_design_only_clipping_lets_outcomes_errors_through():
+    released, *_ = make_difference(size=0.3)
+    del released["propensity"]
+    errors = EarlierErrors(make_stage(names=THREE, score_law=weighing_law, treatment_law=chances), ROWS, released, EVEN)
+    assert errors.draws(np.inf, 1.0) == pytest.approx(0.0, abs=1e-12)
+    assert np.abs(errors.draws(1.0, 1.0)).max() > 0.1
+    assert errors.moved(np.inf, 1.0) == pytest.approx(0.0, abs=1e-12)
+    assert errors.moved(0.5, 1.0) > errors.moved(3.0, 1.0) > 0.0
+
+
+def test_a_sample_tells_about_as_well_as_all_how_far_a_mean_is_moved():
+    rows = np.random.default_rng(4).permutation(np.tile(ROWS, (256, 1)))
+    released, *_ = make_difference(size=0.1)
+    errors = EarlierErrors(make_stage(names=THREE, score_law=score_law), rows, released, EVEN)
+    for clip in (0.5, 1.0, np.inf):
+        all_of_them = np.sqrt((errors.draws(clip, 1.0).mean(axis=0) ** 2).mean())
+        assert errors.moved(clip, 1.0) == pytest.approx(all_of_them, rel=0.5)
+
+
+def test_nothing_is_moved_without_a_law_of_the_score():
+    released, _, _ = make_released(with_arm=False)
+    assert EarlierErrors(make_stage(), ROWS, released, EVEN).moved(1.0, 1.0) == 0.0

@@ -6,7 +6,7 @@ import pytest
 
 from dpcate.mechanisms import SeededNoise
 from dpcate.models import Budget, StageData
-from dpcate.models.additive.target import LONGER, LOST, N_CELLS, TargetLaw, clip_at, clip_of_mean, release_target_law
+from dpcate.models.additive.target import EVENLY, LONGER, N_CELLS, TargetLaw, clip_at, clip_of_mean, release_target_law
 from dpcate.schema import Number
 
 GRID = np.linspace(-8, 8, 4001)
@@ -85,10 +85,17 @@ def mean_clip(noise, law=LONG, farthest=8.0):
     return clip_of_mean(law, noise=noise, farthest=farthest)
 
 
+def one_sided_loss(law, bound):
+    """What a bound may do to a mean, by the definition: tails on one side are taken to be longer than the law says."""
+    points = list(zip(law.deviations, law.shares, strict=True))
+    above, below = (sum(p * max(sign * u - bound, 0.0) for u, p in points) for sign in (1, -1))
+    side = abs(above - below) / (above + below) if above + below > 0 else 0.0
+    lost = sum(p * max((1 + (LONGER - 1) * side) * abs(u) - bound, 0.0) for u, p in points)
+    return lost * math.sqrt(side**2 + EVENLY**2)
+
+
 def cost(law, noise, bound):
-    """Noise and loss together, by the definition: tails are taken to be longer than the law says."""
-    lost = sum(p * max(LONGER * abs(u) - bound, 0.0) for u, p in zip(law.deviations, law.shares, strict=True))
-    return (noise * bound) ** 2 + (LOST * lost) ** 2
+    return (noise * bound) ** 2 + one_sided_loss(law, bound) ** 2
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -107,9 +114,53 @@ def test_the_more_noise_the_nearer_a_mean_is_clipped_and_the_longer_the_tail_the
     assert bounds == sorted(bounds, reverse=True)
     assert bounds[0] > 2 * bounds[-1]
     assert bounds[-1] == pytest.approx(LONG.scale), "no nearer than one standard deviation"
-    for noise in (1e-3, 1e-2, 0.1):
+    for noise in (1e-3, 1e-2, 0.03):
         in_sds = [mean_clip(noise * law.scale, law, 100.0 * law.scale) / law.scale for law in (NORMAL, LONG)]
         assert in_sds[0] < in_sds[1], "the same noise for its size"
+
+
+def test_what_is_cut_on_one_side_may_move_a_mean_by_all_of_it_and_what_is_cut_evenly_by_a_part():
+    even = TargetLaw(0.0, np.array([-3.0, 0.0, 3.0]), np.array([0.1, 0.8, 0.1]))
+    assert even.bias(2.0) == pytest.approx(EVENLY * 0.2)
+    tail = TargetLaw(0.0, np.array([-0.5, 4.5]), np.array([0.9, 0.1]))
+    assert tail.bias(2.0) == pytest.approx(math.hypot(1.0, EVENLY) * 0.1 * (4.5 * LONGER - 2.0))
+    assert tail.bias(10.0) == 0.0
+
+
+def test_a_mean_with_a_tail_on_one_side_is_clipped_further_out_than_one_with_the_same_tail_on_both():
+    even = TargetLaw(0.0, np.concatenate([LOPSIDED.deviations, -LOPSIDED.deviations]), np.tile(LOPSIDED.shares / 2, 2))
+    one, both = (mean_clip(0.06, law, 4.0) for law in (LOPSIDED, even))
+    assert one > 1.3 * both
+
+
+def test_a_mean_is_clipped_further_out_where_a_near_bound_leaves_earlier_errors_in_it():
+    def moved(bound):
+        return 2.0 / bound
+
+    found, without = (clip_of_mean(LONG, noise=0.1, farthest=8.0, moved=each) for each in (moved, None))
+    assert found > 1.5 * without
+    for other in np.linspace(LONG.scale, 8.0, 60):
+        assert cost(LONG, 0.1, found) + moved(found) ** 2 <= 1.05 * (cost(LONG, 0.1, other) + moved(other) ** 2)
+
+
+def test_weights_by_arm_keep_their_signs():
+    """A tail of outcomes to one side is one of the score's to the side of the arm with the larger weights."""
+    tail = TargetLaw(0.0, np.array([-0.5, 4.5]), np.array([0.9, 0.1]))
+    chances = np.full(64, 0.2)
+    law = tail.by_arm(chances, 1 / chances, -1 / (1 - chances))
+    assert law.shares.sum() == pytest.approx(1.0)
+    assert law.scale**2 == pytest.approx(tail.scale**2 / (0.2 * 0.8))
+    assert float(law.shares @ law.deviations) == pytest.approx(0.0, abs=1e-12)
+    assert law.deviations.max() == pytest.approx(4.5 / 0.2)
+    assert law.deviations.min() == pytest.approx(-4.5 / 0.8)
+    rarely_not = tail.by_arm(1 - chances, 1 / (1 - chances), -1 / chances)
+    assert rarely_not.deviations.min() == pytest.approx(-4.5 / 0.2), "the other arm is the rarer one"
+
+
+def test_weights_by_arm_follow_how_they_are_spread_over_rows():
+    chances = np.random.default_rng(3).permutation(np.linspace(0.1, 0.6, 1024))
+    law = NORMAL.by_arm(chances, 1 / chances, -1 / (1 - chances))
+    assert law.scale**2 == pytest.approx(NORMAL.scale**2 * np.mean(1 / (chances * (1 - chances))), rel=0.01)
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-9, 1.0])

@@ -24,7 +24,7 @@ from dpcate.models.additive.columns import known_shares, release_shares
 from dpcate.models.additive.correlations import known_correlations
 from dpcate.models.additive.dependence import draw_codes, treat
 from dpcate.models.additive.first_look import looks_first, release_correlations
-from dpcate.models.additive.first_stage import earlier_errors
+from dpcate.models.additive.first_stage import EarlierErrors
 from dpcate.models.additive.products import BENT
 from dpcate.models.additive.regression import MomentRegression
 from dpcate.models.additive.rounds import fit_rounds
@@ -129,6 +129,7 @@ class Additive:
         stage = prepared(
             made_up=made_up,
             mu=mus["moments"],
+            earlier=EarlierErrors(data, made_up, released, law),
             independent=correlations is None
             and not (data.with_treatment and data.treatment_law is not None)
             and not (data.weighted or data.constant or data.residual_of is not None),
@@ -136,7 +137,6 @@ class Additive:
         if data.kind == "probability" and not _looks_for_bends(stage, basis, rounds):
             rounds = (1.0,)
         guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
-        errors = partial(earlier_errors, data, made_up, released)
         shared = None if data.shared_with is None else released.get(data.shared_with)
         return fit_rounds(
             stage,
@@ -144,7 +144,6 @@ class Additive:
             noise,
             guarantee,
             shares=rounds,
-            first_stage=errors,
             correlations=correlations,
             shared=shared,
         )

@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from dpcate.models.additive.observation import Observation
     from dpcate.models.additive.regression import MomentRegression
     from dpcate.models.additive.target import TargetLaw
 
-__all__ = ["residual_after", "sampling_after"]
+__all__ = ["law_to_release", "residual_after", "sampling_after"]
 
-MOST_LEFT = 10.0
-"""A mean's target may have at most this many times the variance that was expected."""
+LEAST_LEFT, MOST_LEFT = 0.1, 10.0
+"""At least this share of the variance is left; a mean's target may have at most this many times what was expected."""
+
+UNSEEN = 0.6
+"""What each round of a regression is taken to leave of the variance where its mean square drowns in noise: near bounds
+serve the next round best."""
 
 
 def sampling_after(stage: MomentRegression, seen: Observation) -> float:
@@ -37,9 +43,40 @@ def residual_after(stage: MomentRegression, seen: Observation, mean: NDArray[np.
 
     A regression leaves less than there was. A mean explains nothing; its target's law was a guess and may widen.
     """
-    most, unseen = (MOST_LEFT, 1.0) if stage.data.constant else (1.0, 0.6)
+    most, unseen = (MOST_LEFT, 1.0) if stage.data.constant else (1.0, UNSEEN)
     total = stage.target.clipped_variance(stage.clip)
     explained = (2 * seen.attenuation * mean @ seen.z - mean @ seen.gram.matrix @ mean) / seen.n_weighted
-    left = float(np.clip((seen.mean_square - explained) / total, 0.1, most))
+    left = float(np.clip((seen.mean_square - explained) / total, LEAST_LEFT, most))
     trust = seen.trust(total)
     return stage.target.scaled(math.sqrt(trust * left + (1 - trust) * unseen))
+
+
+def law_to_release(
+    stage: MomentRegression,
+    last: MomentRegression,
+    seen: Sequence[Observation],
+    law: TargetLaw,
+    mean: NDArray[np.float64],
+) -> TargetLaw:
+    """Return the law of what all rounds left, for later stages.
+
+    Before a mean, as far as no mean square was seen: the variance that there was, less what the coefficients explain.
+    A bound nearer than that would serve a regression, but take from a mean what nobody gives back.
+
+    Parameters
+    ----------
+    stage, last
+        The stage before the rounds, and in the last of them.
+    seen
+        What each round saw.
+    law
+        What they left as :func:`residual_after` sees it.
+    mean
+        The coefficients.
+    """
+    if not stage.data.before_mean:
+        return law
+    trust = seen[-1].trust(last.target.clipped_variance(last.clip))
+    explained = float(mean @ seen[0].gram.matrix @ mean) / seen[0].n_weighted
+    unseen = max(stage.target.scale**2 - explained, LEAST_LEFT * stage.target.scale**2)
+    return law.scaled(math.sqrt(trust * law.scale**2 + (1 - trust) * unseen) / law.scale)

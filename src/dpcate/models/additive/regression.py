@@ -22,7 +22,7 @@ from dpcate.models.additive.gram import Gram, estimate_gram, positive
 from dpcate.models.additive.observation import Observation
 from dpcate.models.additive.posterior import Prior
 from dpcate.models.additive.products import BENT
-from dpcate.models.additive.target import clip_at, clip_of_mean
+from dpcate.models.additive.target import clip_at, clip_of_mean, law_of_target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dpcate.accounting import Neighbours
     from dpcate.mechanisms import MomentNoise, NoiseSource
     from dpcate.models.additive.basis import Basis
+    from dpcate.models.additive.first_stage import EarlierErrors
     from dpcate.models.additive.target import TargetLaw
     from dpcate.models.protocol import StageData
 
@@ -69,6 +70,8 @@ class MomentRegression:
         their dependence is then used to read it. Only for stages whose rows all count alike.
     before
         What an earlier round saw, if there was one: its G serves again, only products with the target are released.
+    earlier
+        What earlier stages' errors may add to the targets; None is nothing.
     gram_only
         Whether nothing but G is wanted.
     """
@@ -81,18 +84,13 @@ class MomentRegression:
     neighbours: Neighbours
     independent: bool = False
     before: Observation | None = None
+    earlier: EarlierErrors | None = None
     gram_only: bool = False
 
     @cached_property
     def target(self) -> TargetLaw:
         """The target's own law: wider than the residual's where the stage says so."""
-        if self.data.residual_of is None:
-            return self.law
-        spread, middle = self.data.residual_spread, self.data.middle
-        law = self.law if spread is None else self.law.weighted(spread(self.made_up))
-        if middle is None:
-            return law
-        return replace(law, centre=float(np.clip(middle(self.made_up).mean(), self.data.low, self.data.high)))
+        return self.law if self.data.residual_of is None else law_of_target(self.law, self.data, self.made_up)
 
     @cached_property
     def clip(self) -> float:
@@ -102,17 +100,20 @@ class MomentRegression:
             return farthest
         n_terms = 1 if self.data.constant else 1 + 6 * len(self.data.columns)
         fair = clip_at(
-            self.target,
-            mu=self.mu,
-            n_rows=self.n_rows,
-            n_terms=n_terms,
-            farthest=farthest,
-            of_mean=self.data.constant,
+            self.target, mu=self.mu, n_rows=self.n_rows, n_terms=n_terms, farthest=farthest, of_mean=self.data.constant
         )
         if not self.data.constant:
             return fair
-        noise = self._per_row / (self.mu * self.n_rows)
-        return max(fair, clip_of_mean(self.target, noise=noise, farthest=farthest))
+        noise, earlier = self._per_row / (self.mu * self.n_rows), self.earlier
+
+        def moved(clip: float) -> float:
+            return 0.0 if earlier is None else earlier.moved(clip, self.target.kept(clip, farthest))
+
+        return max(fair, clip_of_mean(self.target, noise=noise, farthest=farthest, moved=moved))
+
+    def shifts(self) -> NDArray[np.float64] | None:
+        """Return draws of what earlier stages' errors add to made-up rows' targets; None if they add nothing."""
+        return None if self.earlier is None else self.earlier.draws(self.clip, self.attenuation)
 
     @property
     def _farthest(self) -> float:
@@ -145,7 +146,7 @@ class MomentRegression:
         """How much of an effect the clipping leaves: of a mean, what moves with all those who are not clipped."""
         if not self.data.constant:
             return self.target.attenuation(self.clip)
-        return self.target.inside(self.clip) if self.clip < self._farthest else 1.0
+        return self.target.kept(self.clip, self._farthest)
 
     @cached_property
     def sampling(self) -> float:

@@ -21,7 +21,7 @@ from dpcate.models.additive.correlations import CORRELATIONS, correlation_docume
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.heredity import hereditary, likelier_prior
 from dpcate.models.additive.leaning import propensity_leaning
-from dpcate.models.additive.leftover import residual_after, sampling_after
+from dpcate.models.additive.leftover import law_to_release, residual_after, sampling_after
 from dpcate.models.additive.mixing import Frame, mix, unmixed
 from dpcate.models.additive.posterior import NEAR, solve
 from dpcate.models.additive.target import RESIDUAL
@@ -50,9 +50,6 @@ _NEAR_ENOUGH = 1e-2
 _DISAGREEMENT = 0.03
 """Part of the sampling noise that rounds do not share, as they shorten rows differently: a floor at huge budgets."""
 
-_ONE_SIDED = 0.5
-"""How much of what clipping takes away on both sides counts as an error of a mean (chosen on the tuning data)."""
-
 
 def fit_rounds(
     stage: MomentRegression,
@@ -61,7 +58,6 @@ def fit_rounds(
     guarantee: Guarantee,
     *,
     shares: Sequence[float],
-    first_stage: Callable[[float], NDArray[np.float64] | None],
     correlations: NDArray[np.float64] | None = None,
     shared: AdditiveFunction | None = None,
 ) -> AdditiveFunction:
@@ -75,9 +71,6 @@ def fit_rounds(
         Where the noise comes from, and what all rounds cost.
     shares
         Of the moments' budget, one per round.
-    first_stage
-        Gives draws of what earlier stages' errors add to made-up rows' targets, given where these are clipped; worked
-        out while noise is drawn.
     correlations
         Of the columns' leading functions, as far as an earlier stage released them.
     shared
@@ -90,7 +83,7 @@ def fit_rounds(
     now = replace(stage, mu=stage.mu * math.sqrt(shares[0]))
     centre = now.target.centre if not stage.data.weighted else 0.0
     near = _NEAR_ENOUGH if len(shares) > 1 else NEAR
-    at, law, errors = _first_round(now, basis, noise, first_stage, correlations, near=near)
+    at, law, errors = _first_round(now, basis, noise, correlations, near=near)
     if len(shares) > 1:
         at = with_bends(now, at, shared)
     basis, posterior, frame = at.basis, at.posterior, Frame.of(at.basis, mixed=stage.data.loose)
@@ -104,10 +97,11 @@ def fit_rounds(
         seen = now.observe(basis, _unsure(stage, posterior, frame), begun, errors=errors)
         law = residual_after(now, seen, np.zeros(basis.n_terms))
         rounds.append(_Round(seen, frame.measured(posterior.mean), now.clip))
-        lost = law.lost if stage.data.constant else None
-        posterior = _combined(rounds, posterior, sampling_after(now, seen), at.prior, frame, lost=lost)
+        bias = law.bias if stage.data.constant else None
+        posterior = _combined(rounds, posterior, sampling_after(now, seen), at.prior, frame, bias=bias)
     coefficients, document = _to_release(now, at, posterior, frame)
-    details: dict[str, Any] = {RESIDUAL: law.to_dict(), "n_terms": basis.n_terms, POSTERIOR: document}
+    left = law_to_release(stage, now, [one.seen for one in rounds], law, frame.measured(posterior.mean))
+    details: dict[str, Any] = {RESIDUAL: left.to_dict(), "n_terms": basis.n_terms, POSTERIOR: document}
     if not stage.data.weighted and not stage.data.constant:
         known = rounds[0].seen.correlations if basis.mixing is None else correlations
         details[CORRELATIONS] = _correlations(stage, unmixed(basis), rounds[0].seen.gram, known)
@@ -120,7 +114,6 @@ def _first_round(
     now: MomentRegression,
     everything: Basis,
     noise: NoiseSource,
-    first_stage: Callable[[float], NDArray[np.float64] | None],
     correlations: NDArray[np.float64] | None,
     *,
     near: float,
@@ -129,7 +122,7 @@ def _first_round(
     kept = now.worthwhile(everything)
     basis = mix(everything.keep(kept), correlations, n_features=now.data.n_features)
     begun = now.begin(basis, noise)
-    prior, errors = replace(now.prior(basis), leaning=propensity_leaning(now, basis)), first_stage(now.clip)
+    prior, errors = replace(now.prior(basis), leaning=propensity_leaning(now, basis)), now.shifts()
     seen = now.observe(basis, prior.sizes, begun, errors=errors)
     posterior, prior = _after_one(now, basis, seen, prior, near=near)
     law = residual_after(now, seen, posterior.mean)
@@ -259,7 +252,7 @@ def _combined(
     prior: Prior,
     frame: Frame,
     *,
-    lost: Callable[[float], float] | None = None,
+    bias: Callable[[float], float] | None = None,
 ) -> Posterior:
     """Return the posterior from all rounds.
 
@@ -274,9 +267,9 @@ def _combined(
         See :func:`~dpcate.models.additive.posterior.solve`.
     frame
         How the coefficients of posterior and prior become those that the rounds measure.
-    lost
-        For a mean: what a bound takes from a target on average, as far as is known now. A round that clipped too near,
-        when less was known, counts for less.
+    bias
+        For a mean: by how much a bound may move it, as far as is known now. A round that clipped too near, when less
+        was known, counts for less.
     """
     mean, doubt = frame.measured(posterior.mean), frame.measured_variances(posterior.covariance)
     level = rounds[0].seen.gram.matrix
@@ -285,8 +278,8 @@ def _combined(
         gram = one.seen.gram
         noise = one.seen.z_noise**2 + gram.variance @ ((mean - one.start) ** 2 + doubt)
         noise += _DISAGREEMENT**2 * sampling * np.diagonal(gram.matrix)
-        if lost is not None:
-            noise += (_ONE_SIDED * one.seen.n_weighted * lost(one.clip) / one.seen.attenuation) ** 2
+        if bias is not None:
+            noise += (one.seen.n_weighted * bias(one.clip) / one.seen.attenuation) ** 2
         scaled = gram.matrix / noise
         precision += scaled @ gram.matrix
         weighted += scaled @ (one.seen.z + gram.matrix @ one.start)

@@ -7,7 +7,7 @@ comes from a released histogram; nothing here reads rows but :func:`release_targ
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +15,10 @@ import numpy as np
 from dpcate import kernels
 from dpcate.mechanisms import HistogramRelease
 from dpcate.models.additive.density import smooth_shares
+from dpcate.models.additive.scores import residual_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from dpcate.models.function import AdditiveFunction
     from dpcate.models.protocol import Budget, StageData
 
-__all__ = ["RESIDUAL", "TargetLaw", "clip_at", "clip_of_mean", "release_target_law", "residual_law"]
+__all__ = ["RESIDUAL", "TargetLaw", "clip_at", "clip_of_mean", "law_of_target", "release_target_law", "residual_law"]
 
 RESIDUAL = "residual_law"
 """Under this name a model's details hold the law of what it left unexplained."""
@@ -39,10 +40,10 @@ N_QUANTILES, SMALLEST_CHANCE = 16, 1e-4
 LARGEST_UNFAIRNESS, _STEP = 0.03, 1.1
 """Shifts may be misread by this many standard deviations; the bound moves out by this factor at a time."""
 
-LOST, LONGER = 0.5, 1.3
-"""What clipping takes from both sides of a mean's target counts this many times against noise: more of it may lie on
-one side (chosen on `benchmarks/tuning_data.py`). Tails are taken to be longer by this than the released law says, for
-the sake of lopsided scores."""
+EVENLY, LONGER = 0.25, 1.3
+"""What clipping takes from both sides of a mean's target cancels as far as it is the same; this part of it is taken to
+lie on one side though the law says evenly (chosen on `benchmarks/tuning_data.py`). Where all of it lies on one side,
+tails are taken to be longer by the second factor: a noisy histogram shows less of such a tail than there is."""
 
 N_CELLS, POINTS_PER_CELL = 32, 4
 
@@ -80,9 +81,19 @@ class TargetLaw:
         """Return the share that clipping at ``reach`` leaves alone: by which factor it shrinks a shift of everybody."""
         return float(self.shares @ (np.abs(self.deviations) <= reach))
 
+    def kept(self, reach: float, farthest: float) -> float:
+        """Return the same, where nothing lies beyond ``farthest`` whatever the law says."""
+        return self.inside(reach) if reach < farthest else 1.0
+
     def lost(self, reach: float) -> float:
         """Return what clipping at ``reach`` takes away on average, in absolute terms."""
         return float(self.shares @ np.maximum(np.abs(self.deviations) - reach, 0.0))
+
+    def bias(self, reach: float) -> float:
+        """Return by how much clipping at ``reach`` may move the mean: what it takes away, as far as on one side."""
+        above, below = (float(self.shares @ np.maximum(sign * self.deviations - reach, 0.0)) for sign in (1.0, -1.0))
+        side = abs(above - below) / (above + below) if above + below > 0.0 else 0.0
+        return self.scaled(1.0 + (LONGER - 1.0) * side).lost(reach) * math.hypot(side, EVENLY)
 
     def clipped_variance(self, reach: float) -> float:
         """Return E[clip(u)^2]."""
@@ -121,8 +132,25 @@ class TargetLaw:
         chosen = np.quantile(spreads, (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES)
         p = (2.0 / chosen) / (1.0 + np.sqrt(np.maximum(1.0 - 4.0 / chosen, 0.0)))
         p = np.clip(p, SMALLEST_CHANCE, 0.5)
+        return self.by_arm(p, 1.0 / p, -1.0 / (1.0 - p))
+
+    def by_arm(
+        self, chances: NDArray[np.float64], if_treated: NDArray[np.float64], if_not: NDArray[np.float64]
+    ) -> TargetLaw:
+        """Return the law of the residual times a weight that depends on the arm.
+
+        Parameters
+        ----------
+        chances
+            Of treatment, for some made-up rows.
+        if_treated, if_not
+            The same rows' weights in either arm.
+        """
+        places = ((np.arange(N_QUANTILES) + 0.5) / N_QUANTILES * len(chances)).astype(np.intp)
+        some = np.argsort(chances, kind="stable")[places]
+        p = chances[some]
         likely = np.concatenate([p, 1.0 - p]) / N_QUANTILES
-        times = np.concatenate([1.0 / p, -1.0 / (1.0 - p)])
+        times = np.concatenate([if_treated[some], if_not[some]])
         return TargetLaw(0.0, np.outer(times, self.deviations).ravel(), np.outer(likely, self.shares).ravel())
 
     def to_dict(self) -> dict[str, Any]:
@@ -168,6 +196,26 @@ def residual_law(data: StageData, released: Mapping[str, AdditiveFunction]) -> T
     return None if document is None else TargetLaw.from_dict(document)
 
 
+def law_of_target(law: TargetLaw, data: StageData, made_up: NDArray[np.uint16]) -> TargetLaw:
+    """Return the law of a target that is made of a residual.
+
+    Parameters
+    ----------
+    law
+        The residual's.
+    data, made_up
+        The stage, which says what multiplies residuals and where targets have their middle, at made-up rows.
+    """
+    weights = residual_weights(data, made_up)
+    if weights is not None:
+        law = law.by_arm(*weights)
+    elif data.residual_spread is not None:
+        law = law.weighted(data.residual_spread(made_up))
+    if data.middle is None:
+        return law
+    return replace(law, centre=float(np.clip(data.middle(made_up).mean(), data.low, data.high)))
+
+
 def _cells(target: NDArray[np.float64], low: float, high: float) -> NDArray[np.uint16]:
     """Return the cell of each target."""
     codes = np.empty(len(target), dtype=np.uint16)
@@ -209,11 +257,13 @@ def clip_at(law: TargetLaw, *, mu: float, n_rows: float, n_terms: int, farthest:
     return float(min(clip, farthest))
 
 
-def clip_of_mean(law: TargetLaw, *, noise: float, farthest: float) -> float:
+def clip_of_mean(
+    law: TargetLaw, *, noise: float, farthest: float, moved: Callable[[float], float] | None = None
+) -> float:
     """Return where to clip a target whose mean alone is wanted: where noise and bias together are smallest.
 
     Noise grows with the bound. What lies beyond it is lost, and as far as it lies on one side that is a bias, which
-    more rows do not remove.
+    more rows do not remove; and the nearer the bound, the less of what earlier stages got wrong does a score mend.
 
     Parameters
     ----------
@@ -223,9 +273,18 @@ def clip_of_mean(law: TargetLaw, *, noise: float, farthest: float) -> float:
         Standard deviation of the privacy noise on the mean, for a bound of one.
     farthest
         Largest distance of a target from the centre: nothing is clipped there.
+    moved
+        By how much earlier stages' errors move the mean, given the bound; None is not at all.
     """
     nearest = min(law.scale, farthest)
     bounds = np.geomspace(nearest, farthest, max(2, math.ceil(math.log(farthest / nearest) / math.log(_STEP))))
-    longer = law.scaled(LONGER)
-    lost = np.array([longer.lost(bound) for bound in bounds])
-    return float(bounds[np.argmin((noise * bounds) ** 2 + (LOST * lost) ** 2)])
+    biases = np.array([law.bias(bound) for bound in bounds])
+    squares = (noise * bounds) ** 2 + biases**2
+    best, smallest = nearest, math.inf
+    for k in np.argsort(squares, kind="stable"):
+        if squares[k] >= smallest:  # and so are those that follow
+            break
+        square = float(squares[k]) + (0.0 if moved is None else moved(float(bounds[k])) ** 2)
+        if square < smallest:
+            best, smallest = float(bounds[k]), square
+    return best
