@@ -35,6 +35,10 @@ def as_expected(_likely, expected, _known):
     return expected
 
 
+def guessed(_stage, _last, _seen, law, _mean):
+    return law
+
+
 class CentredErrors(EarlierErrors):
     """What earlier stages' errors do, without what all draws have in common."""
 
@@ -84,8 +88,9 @@ VARIANTS = {
     "the mean's law never wider than it was guessed": Variant(constants={("leftover", "MOST_LEFT"): 1.0}),
     "the propensity's scales as expected": Variant(constants={("confidence", "_towards"): as_expected}),
     "tails as long as the law says": Variant(constants={("target", "LONGER"): 1.0}),
-    "half of what is cut evenly counts": Variant(constants={("target", "EVENLY"): 0.5}),
-    "a seventh of what is cut evenly counts": Variant(constants={("target", "EVENLY"): 0.15}),
+    "of what is cut evenly 0.2 counts": Variant(constants={("target", "EVENLY"): 0.2}),
+    "of what is cut evenly 0.6 counts": Variant(constants={("target", "EVENLY"): 0.6}),
+    "what regressions leave guessed before the mean, too": Variant(constants={("rounds", "law_to_release"): guessed}),
     "stage weights 0.3, 0.3, 0.08, 0.32": weighted(propensity=0.3, outcome=0.3, difference=0.08, effect=0.32),
     "stage weights 0.28, 0.38, 0.06, 0.28": weighted(propensity=0.28, outcome=0.38, difference=0.06, effect=0.28),
 }
