@@ -123,3 +123,17 @@ def test_a_law_of_the_treatment_that_is_no_chance_is_refused(schema):
     options = {"target": lambda rows, _: rows.Y, "bounds": WIDE, "treatment_law": lambda rows, _: -(rows.Y**2)}
     with pytest.raises(TransformationError, match="and `treatment_law` of stage 'effect'"):
         rehearse([FINE, Stage(name="effect", with_treatment=True, **options)], schema)
+
+
+BAD_WEIGHTS = {
+    "a chance of zero": lambda rows, _: (np.zeros(len(rows)), np.ones(len(rows)), np.ones(len(rows))),
+    "a weight of zero": lambda rows, _: (np.full(len(rows), 0.5), np.ones(len(rows)), np.zeros(len(rows))),
+    "two of three": lambda rows, _: (np.full(len(rows), 0.5), np.ones(len(rows))),
+}
+
+
+@pytest.mark.parametrize("name", BAD_WEIGHTS)
+def test_weights_of_residuals_that_no_law_can_have_are_refused_before_anything_is_spent(schema, name):
+    stage = Stage(name="effect", target=lambda rows, _: rows.Y, bounds=WIDE, residual_weights=BAD_WEIGHTS[name])
+    with pytest.raises(TransformationError, match="`residual_weights` of stage 'effect'"):
+        rehearse([FINE, stage], schema)

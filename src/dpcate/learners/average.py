@@ -135,11 +135,10 @@ class AverageEffect(AdjustedLearner):
             target=score.of,
             bounds=score.bounds,
             residual_of="difference",
-            residual_spread=score.spread,
+            residual_weights=score.weights,
             middle=score.middle,
             first_stage=(*_FIRST_STAGES, "difference"),
             score_law=score.law,
-            treatment_law=propensity.of,
             intercept_signal=0.5,
             concurrent=True,
             constant=True,
@@ -197,10 +196,12 @@ class TreatedScore(Score):
         left = rows.Y - self.arms.means(rows, released)[0]
         return np.where(rows.T == 1, left, -left * (e / (1 - e)))
 
-    def spread(self, rows: Rows, released: Released) -> NDArray[np.float64]:
-        """Return Var(score | X) over the outcome's residual variance: e + e^2 / (1 - e)."""
+    def weights(
+        self, rows: Rows, released: Released
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return e, and what multiplies an outcome's residual if treated, and if not: 1 and -e / (1 - e)."""
         e = self.propensity.of(rows, released)
-        return np.maximum(e / (1 - e), 4.0 * e * e)  # the weighted law wants at least what two even arms give
+        return e, np.ones_like(e), -e / (1 - e)
 
     def middle(self, rows: Rows, released: Released) -> NDArray[np.float64]:
         """Return the score that is expected if the released models are right: their effect, where treated."""

@@ -93,6 +93,13 @@ class Score:
         e = self.propensity.of(rows, released)
         return 1 / (e * (1 - e))
 
+    def weights(
+        self, rows: Rows, released: Released
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return e, and what multiplies an outcome's residual if treated, and if not: 1 / e and -1 / (1 - e)."""
+        e = self.propensity.of(rows, released)
+        return e, 1 / e, -1 / (1 - e)
+
     def middle(self, rows: Rows, released: Released) -> NDArray[np.float64]:
         """Return the score that is expected if the released models are right: their effect."""
         control, treated = self.arms.means(rows, released)

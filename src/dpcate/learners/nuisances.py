@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcate.learners.released import Released
-    from dpcate.learners.stage import RowFunction
+    from dpcate.learners.row_functions import RowFunction
     from dpcate.schema import Schema
     from dpcate.tables import Rows
 

@@ -7,34 +7,41 @@ proof needs a transformation that keeps neighbours neighbours, and a batch mean 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from dpcate.errors import ParameterError, TransformationError
+from dpcate.learners.row_functions import (
+    RowFunction,
+    RowPair,
+    RowTriple,
+    ScoreOfRows,
+    attempt,
+    gives_scores,
+    of_codes,
+    pair_of_codes,
+    row_values,
+    score_of_codes,
+    triple_of_codes,
+)
 from dpcate.models import HeldStage, SliceSums, StageData, StageRows
 from dpcate.tables import Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from dpcate.learners.released import Released
-    from dpcate.models import BaseLearner, Interactions, LoadingLaw, RowLaw, ScoreLaw, Slices, StageSource, TargetKind
+    from dpcate.models import BaseLearner, Interactions, Slices, StageSource, TargetKind
     from dpcate.schema import Feature, Schema
 
 __all__ = ["Stage"]
 
 SMALLEST, LARGEST = 1e-30, 1e30
 """Bounds of a stage lie between these: beyond them, squares of squares would leave the range of floats."""
-
-RowFunction = Callable[["Rows", "Released"], "NDArray[np.float64]"]
-RowPair = Callable[["Rows", "Released"], "tuple[NDArray[np.float64], NDArray[np.float64]]"]
-ScoreOfRows = Callable[
-    ["Rows", "Released", "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"],
-    "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]",
-]
 
 
 class RowsOfStage(Protocol):
@@ -69,6 +76,9 @@ class Stage:
     residual_spread
         ``residual_spread(rows, released)``: how many times larger the target's variance is than that residual's, from
         a row's features and released models alone; None is one.
+    residual_weights
+        ``residual_weights(rows, released)``: the chance of treatment, and what that residual is multiplied by in the
+        target of a treated and of a control row, from a row's features and released models alone.
     middle
         ``middle(rows, released)``: what the target is expected to be, from a row's features and released models alone.
         A target made of a residual is clipped around the mean of this; None is zero.
@@ -128,6 +138,7 @@ class Stage:
     loading_law: RowPair | None = None
     residual_of: str | None = None
     residual_spread: RowFunction | None = None
+    residual_weights: RowTriple | None = None
     middle: RowFunction | None = None
     signal: float = 0.4
     intercept_signal: float = 0.2
@@ -181,9 +192,9 @@ class Stage:
             )
 
         def transform(some: Rows) -> StageRows:
-            loading = None if self.loading is None else _values(self.loading, some, released)
+            loading = None if self.loading is None else row_values(self.loading, some, released)
             codes = some.inputs(with_treatment=self.with_treatment)
-            return StageRows(codes, _values(self.target, some, released), loading)
+            return StageRows(codes, row_values(self.target, some, released), loading)
 
         return StageData.of_source(
             HeldStage(transform(rows)) if isinstance(rows, Rows) else rows(transform, one_thread=not self.concurrent),
@@ -195,15 +206,18 @@ class Stage:
             kind=self.kind,
             n_rows=n_rows,
             n_features=len(schema.features),
-            loading_law=None if self.loading_law is None else _pair_of_codes(self.loading_law, released),
+            loading_law=None if self.loading_law is None else pair_of_codes(self.loading_law, released),
             residual_of=self.residual_of,
-            residual_spread=None if self.residual_spread is None else _of_codes(self.residual_spread, released),
-            middle=None if self.middle is None else _of_codes(self.middle, released),
+            residual_spread=None if self.residual_spread is None else of_codes(self.residual_spread, released),
+            residual_weights=None
+            if self.residual_weights is None
+            else triple_of_codes(self.residual_weights, released),
+            middle=None if self.middle is None else of_codes(self.middle, released),
             signal=self.signal,
             intercept_signal=self.intercept_signal,
             first_stage=self.first_stage,
-            score_law=None if self.score_law is None else _score_of_codes(self.score_law, released),
-            treatment_law=None if self.treatment_law is None else _of_codes(self.treatment_law, released),
+            score_law=None if self.score_law is None else score_of_codes(self.score_law, released),
+            treatment_law=None if self.treatment_law is None else of_codes(self.treatment_law, released),
             constant=self.constant,
             interactions=self.interactions,
             shared_with=self.shared_with,
@@ -215,7 +229,7 @@ class Stage:
     def check(self, rows: Rows, schema: Schema, released: Released) -> None:
         """Raise :class:`TransformationError` if a row function fails on these (made-up) rows."""
         for function in (self.target, self.loading):
-            if function is not None and _attempt(function, rows, released) is None:
+            if function is not None and attempt(function, rows, released) is None:
                 raise TransformationError(
                     f"the transformation of stage {self.name!r} must return one number per row, for any rows that the "
                     "schema allows; it failed or returned another shape on made-up rows."
@@ -230,64 +244,22 @@ class Stage:
             )
         if data.treatment_law is not None and (data.treatment_law(rows.codes) > 1).any():
             raise TransformationError(f"`treatment_law` of stage {self.name!r} must give chances, none above one.")
+        if data.residual_weights is not None and not _gives_weights(data.residual_weights(rows.codes)):
+            raise TransformationError(
+                f"`residual_weights` of stage {self.name!r} must give a chance above zero and at most one, and two "
+                "numbers other than zero, per row."
+            )
         if data.middle is not None and not np.isfinite(data.middle(rows.codes)).all():
             raise TransformationError(f"`middle` of stage {self.name!r} must give one number per row.")
-        if data.score_law is not None and not _gives_scores(data.score_law, rows.codes):
+        if data.score_law is not None and not gives_scores(data.score_law, rows.codes):
             raise TransformationError(
                 f"`score_law` of stage {self.name!r} must give three numbers per row and guess: the target of a "
                 "treated row, of a control row, and what it stands for."
             )
 
 
-def _of_codes(law: RowFunction, released: Released) -> RowLaw:
-    """Return a law of rows as a function of encoded features; outcome and arm are out of its sight."""
-    return lambda codes: _values(law, Rows.of_features(codes), released)
-
-
-def _score_of_codes(law: ScoreOfRows, released: Released) -> ScoreLaw:
-    """Return a law of the score as a function of encoded features and guesses of the truth."""
-    return lambda codes, *truth: law(Rows.of_features(codes), released, *truth)
-
-
-def _gives_scores(law: ScoreLaw, codes: NDArray[np.uint16]) -> bool:
-    """Return whether a law of the score gives three arrays of numbers, for any propensities from zero to one."""
-    guesses = np.broadcast_to([0.0, 0.5, 1.0], (len(codes), 3))  # which nobody can write to
-    try:
-        values = [np.asarray(each, dtype=np.float64) for each in law(codes, guesses, guesses, guesses)]
-    except Exception:
-        return False
-    return len(values) == 3 and all(each.shape == guesses.shape and np.isfinite(each).all() for each in values)
-
-
-def _pair_of_codes(law: RowPair, released: Released) -> LoadingLaw:
-    """Return a law with two values per row as a function of encoded features."""
-
-    def of_codes(codes: NDArray[np.uint16]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        both = _values(
-            lambda rows, released: np.stack(law(rows, released), axis=1), Rows.of_features(codes), released, 2
-        )
-        return both[:, 0], both[:, 1]
-
-    return of_codes
-
-
-def _values(function: RowFunction, rows: Rows, released: Released, *width: int) -> NDArray[np.float64]:
-    """Return a row function's values; a row on which it fails counts as missing, so no row can stop a run."""
-    values = _attempt(function, rows, released, *width)
-    if values is not None:
-        return values
-    values = np.full((len(rows), *width), np.nan)
-    for i in range(len(rows)):
-        alone = _attempt(function, rows[i : i + 1], released, *width)
-        values[i] = np.nan if alone is None else alone[0]
-    return values
-
-
-def _attempt(function: RowFunction, rows: Rows, released: Released, *width: int) -> NDArray[np.float64] | None:
-    """Call a row function; None if it fails. What it says could quote a row and is dropped; `Run` silences warnings."""
-    try:
-        with np.errstate(all="ignore"):
-            values = np.array(function(rows, released), dtype=np.float64)  # a copy: nobody else may write to it
-    except Exception:
-        return None
-    return values if values.shape == (len(rows), *width) else None
+def _gives_weights(weights: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]) -> bool:
+    """Return whether these are chances, and weights that a law can have."""
+    chances, *others = weights
+    may_be = all((np.isfinite(each) & (each != 0.0)).all() for each in others)
+    return may_be and bool(((chances > 0.0) & (chances <= 1.0)).all())

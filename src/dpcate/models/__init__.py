@@ -14,6 +14,7 @@ from dpcate.models.protocol import (
     ScoreLaw,
     StageData,
     TargetKind,
+    WeightLaw,
 )
 from dpcate.models.registry import make_base_learner
 from dpcate.models.shape import Shape
@@ -45,6 +46,7 @@ __all__ = [
     "StageWork",
     "TargetKind",
     "Uncertainty",
+    "WeightLaw",
     "constant_document",
     "make_base_learner",
     "make_slices",

@@ -37,11 +37,13 @@ __all__ = [
     "ScoreLaw",
     "StageData",
     "TargetKind",
+    "WeightLaw",
 ]
 
 TargetKind = Literal["mean", "probability"]
 Interactions = Literal["none", "plain", "sought", "bent", "treated"]
 RowLaw = Callable[["NDArray[np.uint16]"], "NDArray[np.float64]"]
+WeightLaw = Callable[["NDArray[np.uint16]"], "tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]"]
 LoadingLaw = Callable[["NDArray[np.uint16]"], "tuple[NDArray[np.float64], NDArray[np.float64]]"]
 ScoreLaw = Callable[
     ["NDArray[np.uint16]", "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"],
@@ -98,6 +100,9 @@ class StageData:
     residual_spread
         For given inputs, how many times larger the target's variance is than that of the residual, because of
         inverse-probability weights: released facts only.
+    residual_weights
+        For given features, the chance of treatment, and what the residual is multiplied by in the target of a treated
+        and of a control row: released facts only.
     middle
         For given inputs, what the target is expected to be: released facts only. A target made of a residual is clipped
         around its mean; None is zero.
@@ -142,6 +147,7 @@ class StageData:
     loading_law: LoadingLaw | None = None
     residual_of: str | None = None
     residual_spread: RowLaw | None = None
+    residual_weights: WeightLaw | None = None
     middle: RowLaw | None = None
     signal: float = 0.4
     intercept_signal: float = 0.2

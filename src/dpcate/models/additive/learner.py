@@ -102,6 +102,8 @@ class Additive:
         """
         known, correlations = known_shares(data.columns, released), known_correlations(data.columns, released)
         law = TargetLaw.of_probability() if data.kind == "probability" else residual_law(data, released)
+        if law is None:  # the target's own will be released, which nothing multiplies
+            data = replace(data, residual_of=None, residual_spread=None, residual_weights=None)
         first_look = correlations is None and looks_first(data)
         mus = self._split(
             data, budget.mu, n_new=sum(share is None for share in known), with_target=law is None, first_look=first_look

@@ -60,8 +60,9 @@ def law_to_release(
 ) -> TargetLaw:
     """Return the law of what all rounds left, for later stages.
 
-    Before a mean, as far as no mean square was seen: the variance that there was, less what the coefficients explain.
-    A bound nearer than that would serve a regression, but take from a mean what nobody gives back.
+    Before a mean: what the last round's mean square shows, and as far as it was not seen, the variance that there was,
+    less what the coefficients explain. A bound nearer than that would serve a regression, but take from a mean what
+    nobody gives back.
 
     Parameters
     ----------
@@ -76,7 +77,9 @@ def law_to_release(
     """
     if not stage.data.before_mean:
         return law
-    trust = seen[-1].trust(last.target.clipped_variance(last.clip))
+    total = last.target.clipped_variance(last.clip)
+    trust = seen[-1].trust(total)
+    shown = last.target.scale**2 * float(np.clip(seen[-1].mean_square / total, LEAST_LEFT, MOST_LEFT))
     explained = float(mean @ seen[0].gram.matrix @ mean) / seen[0].n_weighted
     unseen = max(stage.target.scale**2 - explained, LEAST_LEFT * stage.target.scale**2)
-    return law.scaled(math.sqrt(trust * law.scale**2 + (1 - trust) * unseen) / law.scale)
+    return law.scaled(math.sqrt(trust * shown + (1 - trust) * unseen) / law.scale)

@@ -95,7 +95,7 @@ class MomentRegression:
     @cached_property
     def clip(self) -> float:
         """Where the target is clipped around its centre."""
-        farthest = self._farthest
+        farthest = self.farthest
         if self.data.kind == "probability":
             return farthest
         n_terms = 1 if self.data.constant else 1 + 6 * len(self.data.columns)
@@ -116,7 +116,7 @@ class MomentRegression:
         return None if self.earlier is None else self.earlier.draws(self.clip, self.attenuation)
 
     @property
-    def _farthest(self) -> float:
+    def farthest(self) -> float:
         """Largest distance of a target from its centre."""
         return max(self.data.high - self.target.centre, self.target.centre - self.data.low)
 
@@ -146,7 +146,7 @@ class MomentRegression:
         """How much of an effect the clipping leaves: of a mean, what moves with all those who are not clipped."""
         if not self.data.constant:
             return self.target.attenuation(self.clip)
-        return self.target.kept(self.clip, self._farthest)
+        return self.target.kept(self.clip, self.farthest)
 
     @cached_property
     def sampling(self) -> float:

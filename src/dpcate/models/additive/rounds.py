@@ -8,7 +8,7 @@ rounds share the stage's budget; sampling noise is common to both, so they are c
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,9 @@ import numpy as np
 
 from dpcate.models.additive.assembly import assemble
 from dpcate.models.additive.bends import Standing, with_bends
+from dpcate.models.additive.combining import Round, combined
 from dpcate.models.additive.confidence import CENTRE, LOOSE, Confidence, find_confidence
 from dpcate.models.additive.correlations import CORRELATIONS, correlation_document, seen_correlations
-from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.heredity import hereditary, likelier_prior
 from dpcate.models.additive.leaning import propensity_leaning
 from dpcate.models.additive.leftover import law_to_release, residual_after, sampling_after
@@ -29,13 +29,14 @@ from dpcate.models.additive.uncertainty import POSTERIOR, constant_document, pos
 from dpcate.models.stage_rows import StageRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from dpcate.accounting import Guarantee
     from dpcate.mechanisms import NoiseSource
     from dpcate.models.additive.basis import Basis
+    from dpcate.models.additive.gram import Gram
     from dpcate.models.additive.observation import Observation
     from dpcate.models.additive.posterior import Posterior, Prior
     from dpcate.models.additive.regression import MomentRegression
@@ -46,9 +47,6 @@ __all__ = ["fit_rounds"]
 
 _NEAR_ENOUGH = 1e-2
 """How exactly scales are found that later rounds find again."""
-
-_DISAGREEMENT = 0.03
-"""Part of the sampling noise that rounds do not share, as they shorten rows differently: a floor at huge budgets."""
 
 
 def fit_rounds(
@@ -87,7 +85,7 @@ def fit_rounds(
     if len(shares) > 1:
         at = with_bends(now, at, shared)
     basis, posterior, frame = at.basis, at.posterior, Frame.of(at.basis, mixed=stage.data.loose)
-    rounds = [_Round(at.seen, np.zeros(basis.n_terms), now.clip)]
+    rounds = [Round.of(now, at.seen, np.zeros(basis.n_terms))]
     for share in shares[1:]:
         following = replace(stage, mu=stage.mu * math.sqrt(share), before=rounds[0].seen)
         begun = following.begin(basis, noise)
@@ -96,9 +94,9 @@ def fit_rounds(
         now = _on_residuals(following, start, law)
         seen = now.observe(basis, _unsure(stage, posterior, frame), begun, errors=errors)
         law = residual_after(now, seen, np.zeros(basis.n_terms))
-        rounds.append(_Round(seen, frame.measured(posterior.mean), now.clip))
-        bias = law.bias if stage.data.constant else None
-        posterior = _combined(rounds, posterior, sampling_after(now, seen), at.prior, frame, bias=bias)
+        rounds.append(Round.of(now, seen, frame.measured(posterior.mean)))
+        cut = law if stage.data.constant else None
+        posterior = combined(rounds, posterior, sampling_after(now, seen), at.prior, frame, cut=cut)
     coefficients, document = _to_release(now, at, posterior, frame)
     left = law_to_release(stage, now, [one.seen for one in rounds], law, frame.measured(posterior.mean))
     details: dict[str, Any] = {RESIDUAL: left.to_dict(), "n_terms": basis.n_terms, POSTERIOR: document}
@@ -168,8 +166,11 @@ def _by_column(
     if basis.products and prior.sizes[-1] != plain.sizes[-1]:  # products are expected to follow their columns
         plain = hereditary(plain, unmixed(basis), mean, n_features=now.data.n_features)
     plain = replace(plain, leaning=None if prior.leaning is None else frame.plain(prior.leaning))
-    moved, alone = replace(posterior, mean=mean, covariance=covariance), _Round(seen, np.zeros(len(mean)), now.clip)
-    return _combined([alone], moved, now.sampling, plain, Frame.of(basis, mixed=False)), plain
+    moved, alone = (
+        replace(posterior, mean=mean, covariance=covariance),
+        Round(seen, np.zeros(len(mean)), now.clip, now.farthest),
+    )
+    return combined([alone], moved, now.sampling, plain, Frame.of(basis, mixed=False)), plain
 
 
 def _correlations(
@@ -224,15 +225,6 @@ def _all_scales(everything: Basis, log_scales: NDArray[np.float64]) -> NDArray[n
     return np.concatenate([log_scales, missing])
 
 
-@dataclass(frozen=True, slots=True)
-class _Round:
-    """What a round saw, the coefficients whose function had been subtracted from the targets, and where it clipped."""
-
-    seen: Observation
-    start: NDArray[np.float64]
-    clip: float
-
-
 def _on_residuals(stage: MomentRegression, start: AdditiveFunction, law: TargetLaw) -> MomentRegression:
     """Return the stage with the function so far subtracted from every row's target, row by row."""
 
@@ -243,48 +235,3 @@ def _on_residuals(stage: MomentRegression, start: AdditiveFunction, law: TargetL
 
     data = replace(stage.data, residual_of=None).changed(subtract)
     return replace(stage, data=data, law=law)
-
-
-def _combined(
-    rounds: Sequence[_Round],
-    posterior: Posterior,
-    sampling: float,
-    prior: Prior,
-    frame: Frame,
-    *,
-    bias: Callable[[float], float] | None = None,
-) -> Posterior:
-    """Return the posterior from all rounds.
-
-    Each round sees G (theta - start) up to its own privacy noise and the error of its G times what was left to explain;
-    sampling noise is the same in all of them and enters once, afterwards.
-
-    Parameters
-    ----------
-    rounds, posterior
-        What was seen, and the posterior before the last round.
-    sampling, prior
-        See :func:`~dpcate.models.additive.posterior.solve`.
-    frame
-        How the coefficients of posterior and prior become those that the rounds measure.
-    bias
-        For a mean: by how much a bound may move it, as far as is known now. A round that clipped too near, when less
-        was known, counts for less.
-    """
-    mean, doubt = frame.measured(posterior.mean), frame.measured_variances(posterior.covariance)
-    level = rounds[0].seen.gram.matrix
-    precision, weighted = np.zeros_like(level), np.zeros(len(doubt))
-    for one in rounds:
-        gram = one.seen.gram
-        noise = one.seen.z_noise**2 + gram.variance @ ((mean - one.start) ** 2 + doubt)
-        noise += _DISAGREEMENT**2 * sampling * np.diagonal(gram.matrix)
-        if bias is not None:
-            noise += (one.seen.n_weighted * bias(one.clip) / one.seen.attenuation) ** 2
-        scaled = gram.matrix / noise
-        precision += scaled @ gram.matrix
-        weighted += scaled @ (one.seen.z + gram.matrix @ one.start)
-    inverse = np.linalg.inv(precision)
-    z, noise = level @ (inverse @ weighted), level @ inverse @ level + rounds[0].seen.shift
-    z, noise, level = frame.equations(z, noise, level)
-    known = Gram(level, np.zeros_like(level))
-    return solve(z, noise, known, sampling=sampling, prior=prior, start=posterior.log_scales)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from dpcate.models.additive.truths import Truths
     from dpcate.models.protocol import StageData
 
-__all__ = ["Scores", "residual_weights"]
+__all__ = ["Scores"]
 
-_EVERY_ROW, _EVERY_DRAW = 8, 4
+_PART_OF_ROWS, _PART_OF_DRAWS = 8, 4
 """One in so many is enough to compare bounds."""
 
 
@@ -60,14 +60,14 @@ class Scores:
         truths
             What may be true of these.
         residuals
-            Law of what the outcome has beyond its mean. A stage that does not say how often rows are treated is taken
-            to have none.
+            Law of what the outcome has beyond its mean. A stage that does not say what multiplies it is taken to have
+            none.
         """
         if data.score_law is None:
             return None
         if_treated, if_not, wanted = data.score_law(made_up, *truths)
-        weights, none = residual_weights(data, made_up), np.zeros(len(made_up))
-        of_treated, of_control = (none, none) if weights is None else weights[1:]
+        none = np.zeros(len(made_up))
+        _, of_treated, of_control = (none,) * 3 if data.residual_weights is None else data.residual_weights(made_up)
         return cls(truths.propensity, if_treated, if_not, wanted, of_treated, of_control, Residuals(residuals))
 
     @cached_property
@@ -77,8 +77,9 @@ class Scores:
 
     @cached_property
     def some(self) -> Scores:
-        """A sample of rows and draws."""
-        rows, draws = slice(None, None, _EVERY_ROW), slice(None, None, _EVERY_DRAW)
+        """The first of the rows and draws: evenly spread points are so from the first on, not if some are left out."""
+        n_rows, n_draws = self.propensity.shape
+        rows, draws = slice(-(-n_rows // _PART_OF_ROWS)), slice(-(-n_draws // _PART_OF_DRAWS))
         return replace(
             self,
             propensity=self.propensity[rows, draws],
@@ -103,20 +104,3 @@ class Scores:
         if_not = self.residuals.clipped(self.if_not - self.middle, self.of_control, clip)
         seen = self.propensity * if_treated + (1 - self.propensity) * if_not
         return self.middle + seen / kept - self.wanted
-
-
-def residual_weights(
-    data: StageData, codes: NDArray[np.uint16]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return rows' chances of treatment, and by how much the score moves with the outcome if treated, and if not.
-
-    None if the stage does not tell. A score is linear in the outcome, so what its law says of two outcomes tells.
-    """
-    if data.score_law is None or data.treatment_law is None:
-        return None
-    chances = data.treatment_law(codes)
-    column = chances[:, None]
-    (from_treated, from_not, _), (to_treated, to_not, _) = (
-        data.score_law(codes, column, means, means) for means in (np.zeros_like(column), np.ones_like(column))
-    )
-    return chances, (to_treated - from_treated)[:, 0], (to_not - from_not)[:, 0]

@@ -15,7 +15,6 @@ import numpy as np
 from dpcate import kernels
 from dpcate.mechanisms import HistogramRelease
 from dpcate.models.additive.density import smooth_shares
-from dpcate.models.additive.scores import residual_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -85,15 +84,18 @@ class TargetLaw:
         """Return the same, where nothing lies beyond ``farthest`` whatever the law says."""
         return self.inside(reach) if reach < farthest else 1.0
 
-    def lost(self, reach: float) -> float:
-        """Return what clipping at ``reach`` takes away on average, in absolute terms."""
-        return float(self.shares @ np.maximum(np.abs(self.deviations) - reach, 0.0))
+    def bias(self, reach: float, farthest: float) -> float:
+        """Return by how much clipping at ``reach`` may move the mean: what it takes away, as far as on one side.
 
-    def bias(self, reach: float) -> float:
-        """Return by how much clipping at ``reach`` may move the mean: what it takes away, as far as on one side."""
-        above, below = (float(self.shares @ np.maximum(sign * self.deviations - reach, 0.0)) for sign in (1.0, -1.0))
-        side = abs(above - below) / (above + below) if above + below > 0.0 else 0.0
-        return self.scaled(1.0 + (LONGER - 1.0) * side).lost(reach) * math.hypot(side, EVENLY)
+        Nothing lies beyond ``farthest``, whatever the law says.
+        """
+        within = np.clip(self.deviations, -farthest, farthest)
+        above, below = (float(self.shares @ np.maximum(sign * within - reach, 0.0)) for sign in (1.0, -1.0))
+        if above + below <= 0.0:
+            return 0.0
+        side = abs(above - below) / (above + below)
+        longer = np.minimum((1.0 + (LONGER - 1.0) * side) * np.abs(self.deviations), farthest)
+        return float(self.shares @ np.maximum(longer - reach, 0.0)) * math.hypot(side, EVENLY)
 
     def clipped_variance(self, reach: float) -> float:
         """Return E[clip(u)^2]."""
@@ -206,9 +208,8 @@ def law_of_target(law: TargetLaw, data: StageData, made_up: NDArray[np.uint16]) 
     data, made_up
         The stage, which says what multiplies residuals and where targets have their middle, at made-up rows.
     """
-    weights = residual_weights(data, made_up)
-    if weights is not None:
-        law = law.by_arm(*weights)
+    if data.residual_weights is not None:
+        law = law.by_arm(*data.residual_weights(made_up))
     elif data.residual_spread is not None:
         law = law.weighted(data.residual_spread(made_up))
     if data.middle is None:
@@ -278,7 +279,7 @@ def clip_of_mean(
     """
     nearest = min(law.scale, farthest)
     bounds = np.geomspace(nearest, farthest, max(2, math.ceil(math.log(farthest / nearest) / math.log(_STEP))))
-    biases = np.array([law.bias(bound) for bound in bounds])
+    biases = np.array([law.bias(bound, farthest) for bound in bounds])
     squares = (noise * bounds) ** 2 + biases**2
     best, smallest = nearest, math.inf
     for k in np.argsort(squares, kind="stable"):

@@ -43,14 +43,14 @@ def draw_truths(
     data
         The stage; ``first_stage`` names a propensity and an outcome of the features and the arm, or a propensity, an
         outcome of the features, and the difference between the arms. A propensity that was not estimated is exactly
-        what ``treatment_law`` says.
+        what ``residual_weights`` say.
     made_up
         Codes of made-up rows.
     released
         Earlier models.
     """
     first, *others = data.first_stage or ("",)
-    by_design = None if first in released or data.treatment_law is None else data.treatment_law(made_up)
+    by_design = None if first in released or data.residual_weights is None else data.residual_weights(made_up)[0]
     names = [first, *others] if by_design is None else others
     known = known_errors(names, released) if others else None
     if known is None:
