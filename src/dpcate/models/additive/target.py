@@ -39,7 +39,7 @@ N_QUANTILES, SMALLEST_CHANCE = 16, 1e-4
 LARGEST_UNFAIRNESS, _STEP = 0.03, 1.1
 """Shifts may be misread by this many standard deviations; the bound moves out by this factor at a time."""
 
-EVENLY, LONGER = 0.4, 1.3
+EVENLY, LONGER = 0.2, 1.3
 """What clipping takes from both sides of a mean's target cancels as far as it is the same; this part of it is taken to
 lie on one side though the law says evenly (chosen on `benchmarks/tuning_data.py`). Where all of it lies on one side,
 tails are taken to be longer by the second factor: a noisy histogram shows less of such a tail than there is."""
