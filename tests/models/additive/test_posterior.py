@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from dpcate.models.additive.error_draws import _root
 from dpcate.models.additive.evidence import SCALE_MEAN, Evidence
-from dpcate.models.additive.first_stage import _root
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.posterior import Prior, solve
 
