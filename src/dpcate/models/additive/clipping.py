@@ -59,16 +59,17 @@ class Residuals:
 
     def _beyond(self, limits: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return A: what residuals have beyond limits, on average. For negative ones A(t) = A(-t) - t."""
-        per_step, values = self._table
+        per_step, values, slopes = self._table
         places = np.minimum(np.abs(limits) * per_step, N_KNOTS - 1.0)
         knots = np.minimum(places.astype(np.intp), N_KNOTS - 2)
-        beyond: NDArray[np.float64] = values[knots] + (places - knots) * np.diff(values)[knots]
+        beyond: NDArray[np.float64] = values[knots] + (places - knots) * slopes[knots]
         return beyond + np.maximum(-limits, 0.0)
 
     @cached_property
-    def _table(self) -> tuple[float, NDArray[np.float64]]:
-        """Knots per unit, and A at the knots."""
+    def _table(self) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+        """Knots per unit, A at the knots, and by how much it changes to the next."""
         sizes = np.abs(self.law.deviations)
         largest = max(float(sizes.max()), _SMALLEST_SIZE)
         knots = np.linspace(0.0, largest, N_KNOTS)
-        return (N_KNOTS - 1) / largest, 0.5 * np.maximum(sizes - knots[:, None], 0.0) @ self.law.shares
+        values = 0.5 * np.maximum(sizes - knots[:, None], 0.0) @ self.law.shares
+        return (N_KNOTS - 1) / largest, values, np.diff(values)

@@ -166,10 +166,8 @@ def _by_column(
     if basis.products and prior.sizes[-1] != plain.sizes[-1]:  # products are expected to follow their columns
         plain = hereditary(plain, unmixed(basis), mean, n_features=now.data.n_features)
     plain = replace(plain, leaning=None if prior.leaning is None else frame.plain(prior.leaning))
-    moved, alone = (
-        replace(posterior, mean=mean, covariance=covariance),
-        Round(seen, np.zeros(len(mean)), now.clip, now.farthest),
-    )
+    moved = replace(posterior, mean=mean, covariance=covariance)
+    alone = Round.of(now, seen, np.zeros(len(mean)))
     return combined([alone], moved, now.sampling, plain, Frame.of(basis, mixed=False)), plain
 
 
