@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcate.errors import ParameterError
-from dpcate.models.additive.basis import N_CELLS, OTHER_SHARE
+from dpcate.models.additive.basis import OTHER_SHARE
+from dpcate.models.additive.curves import N_CELLS
 from dpcate.schema import Number
 from dpcate.tables import GRID, cell_midpoints
 

@@ -15,9 +15,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf
 
+from dpcate.models.additive.curves import CUBE_ROOT, CURVE_SIZES, line_and_curves
 from dpcate.models.additive.products import BENT, BENT_SIZE, PAIR, PAIR_SIZE, ProductBasis, make_products
 from dpcate.schema import Number
-from dpcate.tables import GRID
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,25 +28,15 @@ if TYPE_CHECKING:
     from dpcate.models.protocol import Interactions
     from dpcate.schema import Feature
 
-__all__ = ["N_CELLS", "Basis", "ColumnBasis", "make_basis", "make_column_basis"]
+__all__ = ["Basis", "ColumnBasis", "make_basis", "make_column_basis"]
 
 Entry = TypeVar("Entry", np.int64, np.float64)
 
 MOST_LEVELS = 40
 """Levels of a category that get a term of their own; rarer ones (by noisy count) share one."""
 
-CURVE_SIZES = (0.12, 0.12, 0.011, 0.004, 0.002)
-"""Prior variance of each curve (cosines of the rank beside the linear term) relative to a leading term's. The first is
-what half a wave has beyond a straight line, the second bends to one side."""
-
 RARE_SHARE, OTHER_SHARE = 0.004, 0.01
 """Levels below the first, and "other" below the second, have no term of their own."""
-
-N_CELLS = 32
-"""Cells of a number's histogram."""
-
-LUMP = 4.0
-"""A cell with this many times the rows of its neighbours holds a single value."""
 
 _INDEPENDENT, _SMALLEST = 0.12, 1e-9
 """A function that keeps less than the first's share of itself after the earlier ones are removed is left out, and one
@@ -84,48 +74,33 @@ class ColumnBasis:
         return first
 
 
-def make_column_basis(column: Feature, shares: NDArray[np.float64]) -> ColumnBasis:
+def make_column_basis(column: Feature, shares: NDArray[np.float64], power: float = CUBE_ROOT) -> ColumnBasis:
     """Return the orthonormal functions of a column under its released shares (one per code, "other" first).
 
     The stages of a fit share their columns, so the last bases are kept. Shares are released numbers: what is kept, and
     whether it is found again, says nothing about the table beyond them.
     """
-    return _basis_of(isinstance(column, Number), np.asarray(shares, dtype=np.float64).tobytes())
+    return _basis_of(isinstance(column, Number), np.asarray(shares, dtype=np.float64).tobytes(), power)
 
 
 @lru_cache(maxsize=_N_KEPT)
-def _basis_of(is_number: bool, released: bytes) -> ColumnBasis:
+def _basis_of(is_number: bool, released: bytes, power: float) -> ColumnBasis:
     shares = np.frombuffer(released)
-    basis = _number_basis(shares) if is_number else _category_basis(shares)
+    basis = _number_basis(shares, power) if is_number else _category_basis(shares)
     for values in (basis.values, basis.orders, basis.sizes):
         values.flags.writeable = False
     return basis
 
 
-def _number_basis(shares: NDArray[np.float64]) -> ColumnBasis:
-    """Linear in the value, then cosines of the rank; "other" is zero in all, with an indicator of its own if common."""
+def _number_basis(shares: NDArray[np.float64], power: float) -> ColumnBasis:
+    """Linear in the value, then curves; "other" is zero in all, with an indicator of its own if common."""
     known = shares[1:] / shares[1:].sum()
-    rank = np.cumsum(known) - known / 2
-    cosines = np.cos(np.pi * np.arange(1, len(CURVE_SIZES) + 1)[:, None] * rank)
-    kept, orders = _orthonormalised(_flat_on_lumps(np.vstack([np.arange(GRID) / GRID, cosines]), known), known)
+    kept, orders = _orthonormalised(line_and_curves(known, power), known)
     values = np.concatenate([np.zeros((len(kept), 1)), kept], axis=1)
     sizes = np.array([1.0 if order == 0 else CURVE_SIZES[order - 1] for order in orders])
     if shares[0] > OTHER_SHARE:
         values, orders, sizes = _with_other(values, orders, sizes, shares)
     return ColumnBasis(values, np.array(orders, dtype=np.int64), sizes, shares)
-
-
-def _flat_on_lumps(candidates: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Make functions, one per row, constant on histogram cells that stand alone.
-
-    A cell with far more rows than its neighbours holds a single value (a count, a rounded number) whose place inside
-    the cell is not known; a function that varied inside it would not be the function that the rows see.
-    """
-    by_cell = np.concatenate([[0.0], shares.reshape(N_CELLS, -1).sum(axis=1), [0.0]])
-    alone = by_cell[1:-1] > LUMP * np.maximum(by_cell[:-2], by_cell[2:])
-    values = candidates.reshape(len(candidates), N_CELLS, -1)
-    values[:, alone] = values[:, alone].mean(axis=2, keepdims=True)
-    return values.reshape(candidates.shape)
 
 
 def _orthonormalised(
@@ -277,6 +252,7 @@ def make_basis(
     n_features: int,
     interactions: Interactions = "plain",
     bends: Sequence[tuple[int, int]] = (),
+    power: float = CUBE_ROOT,
 ) -> Basis:
     """Return the functions to consider.
 
@@ -292,8 +268,10 @@ def make_basis(
         Which products to consider beside pairs of features.
     bends
         Pairs of features whose bends to consider where not all are.
+    power
+        See :func:`~dpcate.models.additive.curves.line_and_curves`.
     """
-    each = tuple(make_column_basis(column, share) for column, share in zip(columns, shares, strict=True))
+    each = tuple(make_column_basis(column, share, power) for column, share in zip(columns, shares, strict=True))
     if correlations is None:
         return Basis(each, ())
     products = make_products(each, correlations, n_features=n_features, interactions=interactions, bends=bends)

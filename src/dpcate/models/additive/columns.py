@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcate.kernels import add_counts
 from dpcate.mechanisms import LIMIT, HistogramRelease
-from dpcate.models.additive.basis import N_CELLS
+from dpcate.models.additive.curves import N_CELLS
 from dpcate.models.additive.density import category_shares, smooth_shares
 from dpcate.schema import Number
 from dpcate.tables import GRID, n_codes

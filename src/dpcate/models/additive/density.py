@@ -15,13 +15,13 @@ from dpcate.models.simplex import project_to_simplex
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["category_shares", "smooth_shares"]
+__all__ = ["FLOOR", "category_shares", "smooth_shares"]
 
-_FLOOR = 0.002
+FLOOR = 0.002
 """Share of the rows spread evenly over all cells, so that no cell that a row may fall in has weight zero."""
 
 
-def smooth_shares(noisy: NDArray[np.float64], noise_scale: float, *, spread: float = _FLOOR) -> NDArray[np.float64]:
+def smooth_shares(noisy: NDArray[np.float64], noise_scale: float, *, spread: float = FLOOR) -> NDArray[np.float64]:
     """Return the share of each ordered cell: noise is removed from the cosine coefficients of the histogram.
 
     White noise stays white in the cosine basis, while the coefficients of a distribution fall off; each coefficient is
@@ -49,7 +49,7 @@ def category_shares(noisy: NDArray[np.float64], noise_scale: float) -> NDArray[n
     return _normalised(project_to_simplex(noisy, max(float(noisy.sum()), noise_scale)))
 
 
-def _normalised(counts: NDArray[np.float64], spread: float = _FLOOR) -> NDArray[np.float64]:
+def _normalised(counts: NDArray[np.float64], spread: float = FLOOR) -> NDArray[np.float64]:
     positive = np.maximum(counts, 0.0)
     total = positive.sum()
     even = np.full(len(counts), 1.0 / len(counts))

@@ -13,6 +13,7 @@ import numpy as np
 
 from dpcate.errors import DocumentError
 from dpcate.models.additive.basis import Basis, ColumnBasis, make_basis
+from dpcate.models.additive.curves import CUBE_ROOT, RANK
 from dpcate.models.additive.products import BENT
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ def posterior_document(
         "left_out": left_out[~kept].tolist(),
         "means": [product.mean for product in everything.products],
         "interactions": interactions,
+        "power": CUBE_ROOT,
         "bends": [] if interactions == "bent" else _bends(everything),
     }
 
@@ -153,6 +155,7 @@ def uncertainty_of(function: AdditiveFunction) -> Uncertainty | None:
         n_features=int(document["n_features"]),
         interactions=document.get("interactions", "plain"),
         bends=_checked(document.get("bends", []), int(document["n_features"])),
+        power=float(document.get("power", RANK)),
     )
     products = (replace(product, mean=float(mean)) for product, mean in zip(basis.products, means, strict=True))
     basis = Basis(basis.columns, tuple(products))
