@@ -119,6 +119,19 @@ def _crossed(n, g):
     return Draw(X, wave + X[:, 3], expit(1.5 * wave - 0.5), 0.4 + 0.5 * X[:, 3], 0.8 * g.normal(size=n))
 
 
+def _bowl(n, g):
+    X = np.clip(g.normal(size=(n, 5)), -4, 4)
+    baseline = 0.6 * X[:, 0] ** 2 + X[:, 1] - 0.5 * np.maximum(X[:, 2], 0.5)
+    e = expit(0.4 * X[:, 0] ** 2 - 0.6 + 0.5 * X[:, 1])
+    return Draw(X, baseline, e, 0.4 * X[:, 0] ** 2 - 0.3 * X[:, 3], g.normal(size=n))
+
+
+def _dose(n, g):
+    X = np.minimum(g.gamma(3, 0.7, (n, 4)), 8)
+    baseline = np.maximum(X[:, 0] - 2, 0) + 0.5 * X[:, 1]
+    return Draw(X, baseline, expit(0.6 * (X[:, 0] - 2)), 1 - 0.6 * np.maximum(X[:, 2] - 2.5, 0), g.normal(size=n))
+
+
 CASES = {
     "ramp": Case(_ramp, (-1, 1), (-4, 6)),
     "skew": Case(_skew, (0, 10), (-4, 10)),
@@ -130,6 +143,9 @@ CASES = {
     "big": Case(_big, (-4, 4), (-18, 18)),
     "interaction": Case(_interaction, (-4, 4), (-8, 10)),
     "crossed": Case(_crossed, (-1, 1), (-4, 6)),
+    "bowl": Case(_bowl, (-4, 4), (-8, 16)),
+    "wide": Case(_bowl, (-12, 12), (-8, 16)),
+    "dose": Case(_dose, (0, 8), (-6, 12)),
 }
 
 

@@ -44,6 +44,11 @@ _KNOWN_WEIGHTS = {"outcome": 0.26, "difference": 0.06, "effect": 0.68}
 _SHARES = {"propensity": 0.26, "outcome": 0.26, "difference": 0.08, "effect": 0.4}
 """Shares of the rows where each stage has its own."""
 
+_DIFFERENCE_SIGNAL = 0.03
+"""How far effects are expected to differ between people, relative to the outcome's variance: less than the R-learner
+expects, whose intervals are for people. What is expected and not seen widens the mean's interval. Chosen on the same
+data."""
+
 _N_PEOPLE = 20_000
 """Made-up people that a share is averaged over where no released number says it."""
 
@@ -120,6 +125,7 @@ class AverageEffect(AdjustedLearner):
                 weight=weights[stage.name],
                 share=_SHARES[stage.name],
                 interactions=_INTERACTIONS.get(stage.name, "plain"),
+                signal=_DIFFERENCE_SIGNAL if stage.name == "difference" else stage.signal,
                 before_mean=stage.name in ("outcome", "difference"),
                 loose=propensity.known is None and stage.name in _FIRST_STAGES,
             )

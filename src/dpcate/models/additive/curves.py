@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CUBE_ROOT", "CURVE_SIZES", "N_CELLS", "RANK", "line_and_curves"]
 
-CURVE_SIZES = (0.12, 0.12, 0.011, 0.004, 0.002)
+CURVE_SIZES = (0.06, 0.12, 0.011, 0.004, 0.002)
 """Prior variance of each curve (cosines beside the linear term) relative to a leading term's. The first is what half a
 wave has beyond a straight line, the second bends to one side."""
 

@@ -198,8 +198,8 @@ def _to_release(
     if stage.data.constant:
         return coefficients, constant_document(float(posterior.covariance[0, 0]))
     if stage.data.loose:
-        parts, likely = LOOSE[stage.data.kind], stage.data.kind == "probability"
-        found = find_confidence(posterior, len(everything.columns), parts, alike=True, most_likely=likely)
+        parts = LOOSE[stage.data.kind]
+        found = find_confidence(posterior, len(everything.columns), parts, alike=True, most_likely=True)
         coefficients = posterior.mean + found.shift
         found = replace(found, shift=np.zeros_like(found.shift))
     elif stage.data.first_stage is None:
