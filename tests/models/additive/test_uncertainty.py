@@ -7,9 +7,11 @@ import pytest
 
 from dpcate import Category, Number
 from dpcate.accounting import Gaussian, Guarantee
+from dpcate.errors import DocumentError
 from dpcate.models import POSTERIOR, AdditiveFunction, constant_document, uncertainty_of
-from dpcate.models.additive.basis import make_basis
+from dpcate.models.additive.basis import make_basis, make_column_basis
 from dpcate.models.additive.confidence import Confidence
+from dpcate.models.additive.curves import RANK
 from dpcate.models.additive.uncertainty import posterior_document
 from dpcate.tables import n_codes
 
@@ -95,6 +97,24 @@ def test_a_release_from_before_there_were_shifts_is_centred_on_its_estimate():
     assert old.shifts(make_codes()).tolist() == [0.0] * 40
     assert old.average_shift == 0.0
     assert [shift.any() for shift, _ in old.tables()] == [False] * 3
+
+
+def test_a_release_from_before_curves_had_room_in_the_tails_keeps_its_own_curves():
+    function, _, _ = make_known()
+    document = json.loads(json.dumps(function.to_dict()))
+    del document["details"][POSTERIOR]["power"]
+    old = uncertainty_of(AdditiveFunction.from_dict(document)).basis
+    for column, feature, shares in zip(old.columns, function.columns, function.shares, strict=True):
+        np.testing.assert_array_equal(column.values, make_column_basis(feature, shares, RANK).values)
+    assert (old.columns[0].values != uncertainty_of(function).basis.columns[0].values).any()
+
+
+@pytest.mark.parametrize("power", [0.5, "a third", None])
+def test_unknown_curves_are_refused(power):
+    document = json.loads(json.dumps(make_known()[0].to_dict()))
+    document["details"][POSTERIOR]["power"] = power
+    with pytest.raises(DocumentError, match="curves"):
+        uncertainty_of(AdditiveFunction.from_dict(document))
 
 
 def test_the_variance_at_a_row_is_the_quadratic_form_of_its_functions():

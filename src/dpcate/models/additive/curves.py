@@ -53,10 +53,8 @@ def line_and_curves(shares: NDArray[np.float64], power: float = CUBE_ROOT) -> ND
 def _coordinate(shares: NDArray[np.float64], power: float) -> NDArray[np.float64]:
     """Return where each code lies between zero and one; the share that all cells are given is no sign of rows."""
     room = shares if power == RANK else np.maximum(shares - FLOOR / len(shares), 0.0) ** power
-    total = float(room.sum())
-    if not total > 0.0:  # nothing but what all are given
-        room, total = shares, 1.0
-    return (np.cumsum(room) - room / 2) / total
+    places: NDArray[np.float64] = (np.cumsum(room) - room / 2) / room.sum()
+    return places
 
 
 def _flat_on_lumps(candidates: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:

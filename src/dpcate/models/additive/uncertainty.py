@@ -155,7 +155,7 @@ def uncertainty_of(function: AdditiveFunction) -> Uncertainty | None:
         n_features=int(document["n_features"]),
         interactions=document.get("interactions", "plain"),
         bends=_checked(document.get("bends", []), int(document["n_features"])),
-        power=float(document.get("power", RANK)),
+        power=_known_power(document.get("power", RANK)),
     )
     products = (replace(product, mean=float(mean)) for product, mean in zip(basis.products, means, strict=True))
     basis = Basis(basis.columns, tuple(products))
@@ -188,6 +188,13 @@ def _checked(pairs: Any, n_features: int) -> list[tuple[int, int]]:  # noqa: ANN
         allowed.remove((pair[0], pair[1]))  # once is enough
         found.append((pair[0], pair[1]))
     return found
+
+
+def _known_power(power: Any) -> float:  # noqa: ANN401 - a document may hold anything
+    """Return a power of the density that curves were made with."""
+    if power not in (CUBE_ROOT, RANK):
+        raise DocumentError("the document of a function names curves that this version does not know.")
+    return float(power)
 
 
 def constant_document(variance: float) -> dict[str, Any]:
