@@ -9,7 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.report import Report, markdown_table
-from benchmarks.tuning import Variant, Varied, constants_of
+from benchmarks.tuning import Variant, Varied, by_rank, constants_of
 from benchmarks.tuning_data import AVERAGE_CASES as CASES
 from dpcate import AverageEffect
 from dpcate.learners.arms import ArmsOfOutcome
@@ -86,7 +86,9 @@ VARIANTS = {
         constants={("rounds", "LOOSE"): {"probability": (6.0, 3.0), "mean": (6.0, 3.0)}}
     ),
     "the mean's law never wider than it was guessed": Variant(constants={("leftover", "MOST_LEFT"): 1.0}),
-    "the propensity's scales as expected": Variant(constants={("confidence", "_towards"): as_expected}),
+    "first stages' scales as expected": Variant(constants={("confidence", "_towards"): as_expected}),
+    "effects that differ as far as the R-learner expects": Variant(stages={"difference": {"signal": 0.1}}),
+    "curves in the rank": Variant(constants={("curves", "_coordinate"): by_rank}),
     "tails as long as the law says": Variant(constants={("target", "LONGER"): 1.0}),
     "of what is cut evenly 0.05 counts": Variant(constants={("target", "EVENLY"): 0.05}),
     "of what is cut evenly 0.4 counts": Variant(constants={("target", "EVENLY"): 0.4}),

@@ -21,7 +21,7 @@ from dpcate import RLearner
 from dpcate.models import Additive
 from dpcate.models.additive import basis
 
-__all__ = ["Variant", "Varied", "constants_of", "run", "weights"]
+__all__ = ["Variant", "Varied", "by_rank", "constants_of", "run", "weights"]
 
 SIZES, EPSILONS, TEST_ROWS = (500, 2_000, 8_000), (1.0, 4.0, 16.0), 5_000
 _ADDITIVE = "dpcate.models.additive."
@@ -44,8 +44,22 @@ def weights(*values: float) -> Variant:
     )
 
 
+def by_rank(shares: np.ndarray, _power: float) -> np.ndarray:
+    """Return the rank of each code, in which curves had no room in the tails."""
+    return np.cumsum(shares) - shares / 2
+
+
+def by_square_root(shares: np.ndarray, _power: float) -> np.ndarray:
+    return by_rank(np.sqrt(shares) / np.sqrt(shares).sum(), 1.0)
+
+
 VARIANTS = {
     "shipped": Variant(),
+    "curves in the rank": Variant(constants={("curves", "_coordinate"): by_rank}),
+    "curves in a coordinate with the square root of the density": Variant(
+        constants={("curves", "_coordinate"): by_square_root}
+    ),
+    "both first curves as likely": Variant(constants={("basis", "CURVE_SIZES"): (0.12, 0.12, 0.011, 0.004, 0.002)}),
     "one round of moments": Variant(options={"rounds": (1.0,)}),
     "three rounds": Variant(options={"rounds": (1 / 3, 1 / 3, 1 / 3)}),
     "no products of features": Variant(options={"pairs": False}),
@@ -61,7 +75,7 @@ VARIANTS = {
     "columns' histogram 10 %": Variant(options={"columns_share": 0.1}),
     "columns' histogram 30 %": Variant(options={"columns_share": 0.3}),
     "target's histogram 7 %": Variant(options={"target_share": 0.07}),
-    "curves half as large": Variant(constants={("basis", "CURVE_SIZES"): (0.06, 0.06, 0.0055, 0.002, 0.001)}),
+    "curves half as large": Variant(constants={("basis", "CURVE_SIZES"): (0.03, 0.06, 0.0055, 0.002, 0.001)}),
     "curves that fall with their order": Variant(
         constants={("basis", "CURVE_SIZES"): tuple(0.5 / k**3.5 for k in range(1, 6))}
     ),
