@@ -1,8 +1,9 @@
 """Do the intervals hold? Coverage and width of 95 % intervals for single people and for the average effect.
 
-For people the coverage is averaged over a test sample and over runs. Setups D and E have effects that are no sums of curves; there the
-target is their best additive approximation, and the effect is fitted without products of features, which would leave it. Which
+For people the coverage is averaged over a test sample and over runs. Setup D has an effect that is no sum of curves; there the
+target is its best additive approximation, and the effect is fitted without products of features, which would leave it. Which
 approximation is best depends on whose errors count how much: by e (1 - e), as in the R-learner's loss, or all alike; both are shown.
+(E's effect is a sum of curves, and so its own best approximation.)
 The average effect is that of the population; its intervals are AverageEffect's and the R-learner's.
 """
 
@@ -140,11 +141,11 @@ class SumOfCurves(RLearner):
 
 
 class additive_target:  # noqa: N801 - called like a function
-    """The effect, or for D and E its best additive approximation (least squares on broken lines of each feature)."""
+    """The effect, or for D its best additive approximation (least squares on broken lines of each feature)."""
 
     def __init__(self, name: str) -> None:
         sample = make(name).draw(200_000, 7)
-        self.average, self.additive = float(sample.effect.mean()), name not in ("D", "E")
+        self.average, self.additive = float(sample.effect.mean()), name != "D"
         if not self.additive:
             self.knots = [np.unique(np.quantile(column, KNOTS)) for column in sample.X.T]
             lines, weights = self._lines(sample.X), sample.propensity * (1 - sample.propensity)

@@ -20,6 +20,7 @@ from benchmarks.tuning_data import CASES
 from dpcate import RLearner
 from dpcate.models import Additive
 from dpcate.models.additive import basis
+from dpcate.models.additive.density import FLOOR
 
 __all__ = ["Variant", "Varied", "by_rank", "constants_of", "run", "weights"]
 
@@ -50,7 +51,8 @@ def by_rank(shares: np.ndarray, _power: float) -> np.ndarray:
 
 
 def by_square_root(shares: np.ndarray, _power: float) -> np.ndarray:
-    return by_rank(np.sqrt(shares) / np.sqrt(shares).sum(), 1.0)
+    roots = np.sqrt(np.maximum(shares - FLOOR / len(shares), 0.0))
+    return by_rank(roots / roots.sum(), 1.0)
 
 
 VARIANTS = {
