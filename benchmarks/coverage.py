@@ -4,12 +4,14 @@ For people the coverage is averaged over a test sample and over runs. Setup D ha
 target is its best additive approximation, and the effect is fitted without products of features, which would leave it. Which
 approximation is best depends on whose errors count how much: by e (1 - e), as in the R-learner's loss, or all alike; both are shown.
 (E's effect is a sum of curves, and so its own best approximation.)
-The average effect is that of the population; its intervals are AverageEffect's and the R-learner's.
+The average effect is that of the population; its intervals are AverageEffect's and the R-learner's. Beside them stands how often an
+interval without privacy holds on the same rows, made of the score with the true functions: what luck those rows had.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import astuple, replace
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -19,6 +21,7 @@ from scipy.special import expit
 from benchmarks.report import Report, markdown_table
 from dpcate import AverageEffect, Category, Number, RLearner, Schema
 from dpcate.experiments import make_setup
+from dpcate.experiments.setups import Truth
 from dpcate.models import Additive
 
 __all__ = ["run", "study"]
@@ -57,11 +60,15 @@ class Linear:
         """Return rows with their true effects."""
         generator = np.random.default_rng(seed)
         X = np.column_stack([generator.normal(size=(n_rows, 4)), generator.integers(2, size=n_rows)])
-        effect = 0.8 + 0.6 * X[:, 0] - 0.4 * X[:, 1] + 0.5 * X[:, 4]
+        truth = self.truth(X, generator)
+        T = (generator.uniform(size=n_rows) < truth.propensity).astype(int)
+        Y = truth.baseline + T * truth.effect + generator.normal(size=n_rows)
+        return Drawn(X, T, Y, truth.effect)
+
+    def truth(self, X: np.ndarray, _: np.random.Generator) -> Truth:
+        """Return baseline, propensity and effect."""
         e = expit(0.5 * X[:, 2] - 0.3 * X[:, 0])
-        T = (generator.uniform(size=n_rows) < e).astype(int)
-        Y = X[:, 2] + 0.5 * np.abs(X[:, 3]) + T * effect + generator.normal(size=n_rows)
-        return Drawn(X, T, Y, effect)
+        return Truth(X[:, 2] + 0.5 * np.abs(X[:, 3]), e, 0.8 + 0.6 * X[:, 0] - 0.4 * X[:, 1] + 0.5 * X[:, 4])
 
 
 class Drawn:
@@ -101,6 +108,7 @@ def study(
         record |= {"runs": runs, "average_runs": average_runs}
         for found in (effect, average):
             record |= {key: float(np.mean([each[key] for each in found])) for key in found[0]}
+        record["oracle"] = oracle(record["setup"], record["n"], average_runs)
         record["people_se"] = float(np.std([each["people"] for each in effect], ddof=1) / np.sqrt(runs))
         records.append(record)
     return records
@@ -119,6 +127,19 @@ def average_run(plan: str, setup: str, n: int, epsilon: float, seed: int, target
     rows, options = source.draw(n, seed), {"epsilon": epsilon, "plan": plan, "random_state": seed}
     low, high = AverageEffect(source.schema, **options).fit(rows.Y, rows.T, X=rows.X).ate_interval()
     return {"aipw": float(low <= target.average <= high), "aipw_width": high - low}
+
+
+@cache
+def oracle(setup: str, n: int, runs: int) -> float:
+    """Return how often an interval without privacy, by the score with the true functions, holds on the same rows."""
+    source, held = make(setup), 0
+    for seed in range(runs):
+        rows, generator = source.draw(n, seed), np.random.default_rng(seed)
+        baseline, e, effect = (np.asarray(each) for each in astuple(source.truth(rows.X, generator)))
+        left = rows.Y - baseline - rows.T * effect
+        score = effect + left * (rows.T / e - (1 - rows.T) / (1 - e))
+        held += abs(score.mean() - AVERAGES[setup]) <= 1.96 * score.std() / np.sqrt(n)
+    return held / runs
 
 
 def effect_run(plan: str, setup: str, n: int, epsilon: float, seed: int, target) -> dict:
@@ -199,13 +220,14 @@ def render(cells: list[dict]) -> str:
                 f"{cell['people_width']:.2f}",
                 f"{100 * cell['aipw']:.1f}",
                 f"{cell['aipw_width']:.3f}",
+                f"{100 * cell['oracle']:.1f}",
                 f"{100 * cell['r']:.0f}",
                 f"{cell['r_width']:.3f}",
             ]
             for cell in cells
             if cell["plan"] == plan
         ]
-        header = ["setup", "rows", "epsilon", "people, %", "all alike, %", "width", "AIPW, %", "width"]
+        header = ["setup", "rows", "epsilon", "people, %", "all alike, %", "width", "AIPW, %", "width", "true score, %"]
         header += ["R's average, %", "width"]
         runs, average = next((cell["runs"], cell["average_runs"]) for cell in cells if cell["plan"] == plan)
         title = f"## Plan {plan} ({runs} runs per cell, {average} of AverageEffect)"
