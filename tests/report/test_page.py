@@ -69,7 +69,7 @@ def test_the_panel_gives_the_librarys_effect_and_interval(open_page, html, fitte
 
 
 def test_the_panel_s_interval_is_centred_where_the_librarys_is(open_page, fitted):
-    release = shifted(fitted, 0.1)
+    release = shifted(fitted, 0.04)
     shown, at_an_end, cut = open_page(render_report(release, make_card(release))), [], []
     for person in PEOPLE:
         describe(shown, person)
