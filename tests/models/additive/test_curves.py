@@ -51,6 +51,21 @@ def test_cells_that_hold_nothing_but_what_all_are_given_take_no_room():
     assert np.abs(steps).max() < 1e-6, "round-off has a cube root too"
 
 
+def test_a_count_keeps_the_rank_whatever_noise_left_between_its_values():
+    values = np.full(GRID, 1e-9)
+    values[[40, 300, 560, 820]] = [0.4, 0.3, 0.2, 0.1]
+    noisy = values.copy()
+    noisy[100:140] += 0.0005  # a fiftieth of the rows, seen where nobody is
+    for shares in (values / values.sum(), noisy / noisy.sum()):
+        np.testing.assert_array_equal(line_and_curves(shares), line_and_curves(shares, RANK))
+    mostly_even = np.full(GRID, 1.0)
+    mostly_even[40] += 0.4 * GRID
+    mostly_even /= mostly_even.sum()
+    mostly_even[64:] *= np.linspace(0.5, 1.5, GRID - 64)
+    mostly_even /= mostly_even.sum()
+    assert (line_and_curves(mostly_even) != line_and_curves(mostly_even, RANK)).any()
+
+
 def test_one_code_with_nearly_all_rows_gives_finite_curves():
     one = np.where(np.arange(GRID) == 3, 1.0 - FLOOR / 2, FLOOR / 2 / (GRID - 1))
     assert np.isfinite(line_and_curves(one)).all()

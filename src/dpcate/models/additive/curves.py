@@ -30,8 +30,10 @@ CUBE_ROOT, RANK = 1 / 3, 1.0
 N_CELLS = 32
 """Cells of a number's histogram."""
 
-LUMP = 4.0
-"""A cell with this many times the rows of its neighbours holds a single value."""
+LUMP, MOSTLY = 4.0, 0.75
+"""A cell with this many times the rows of its neighbours holds a single value. A number with more than the second share
+of its rows in such cells is a count: what noise left in the cells between would take room by its cube root, and has no
+rows. It keeps the rank."""
 
 
 def line_and_curves(shares: NDArray[np.float64], power: float = CUBE_ROOT) -> NDArray[np.float64]:
@@ -44,10 +46,14 @@ def line_and_curves(shares: NDArray[np.float64], power: float = CUBE_ROOT) -> ND
     power
         Of the density, that the coordinate's own is.
     """
+    by_cell = shares.reshape(N_CELLS, -1).sum(axis=1)
+    alone = _alone(by_cell)
+    if by_cell[alone].sum() > MOSTLY:
+        power = RANK
     orders = np.arange(1, len(CURVE_SIZES) + 1)
     cosines = np.cos(np.pi * orders[:, None] * _coordinate(shares, power))
     line = np.arange(len(shares)) / len(shares)
-    return _flat_on_lumps(np.vstack([line, cosines]), shares)
+    return _flat_where(alone, np.vstack([line, cosines]))
 
 
 def _coordinate(shares: NDArray[np.float64], power: float) -> NDArray[np.float64]:
@@ -57,14 +63,19 @@ def _coordinate(shares: NDArray[np.float64], power: float) -> NDArray[np.float64
     return places
 
 
-def _flat_on_lumps(candidates: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Make functions, one per row, constant on histogram cells that stand alone.
+def _alone(by_cell: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which histogram cells stand alone.
 
     A cell with far more rows than its neighbours holds a single value (a count, a rounded number) whose place inside
     the cell is not known; a function that varied inside it would not be the function that the rows see.
     """
-    by_cell = np.concatenate([[0.0], shares.reshape(N_CELLS, -1).sum(axis=1), [0.0]])
-    alone = by_cell[1:-1] > LUMP * np.maximum(by_cell[:-2], by_cell[2:])
+    around = np.concatenate([[0.0], by_cell, [0.0]])
+    alone: NDArray[np.bool_] = by_cell > LUMP * np.maximum(around[:-2], around[2:])
+    return alone
+
+
+def _flat_where(alone: NDArray[np.bool_], candidates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Make functions, one per row, constant on cells that stand alone."""
     values = candidates.reshape(len(candidates), N_CELLS, -1)
     values[:, alone] = values[:, alone].mean(axis=2, keepdims=True)
     return values.reshape(candidates.shape)
