@@ -10,7 +10,7 @@ interval without privacy holds on the same rows, made of the score with the true
 
 from __future__ import annotations
 
-from dataclasses import astuple, replace
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -135,9 +135,9 @@ def oracle(setup: str, n: int, runs: int) -> float:
     source, held = make(setup), 0
     for seed in range(runs):
         rows, generator = source.draw(n, seed), np.random.default_rng(seed)
-        baseline, e, effect = (np.asarray(each) for each in astuple(source.truth(rows.X, generator)))
-        left = rows.Y - baseline - rows.T * effect
-        score = effect + left * (rows.T / e - (1 - rows.T) / (1 - e))
+        truth = source.truth(rows.X, generator)
+        left, e = rows.Y - truth.baseline - rows.T * truth.effect, truth.propensity
+        score = truth.effect + left * (rows.T / e - (1 - rows.T) / (1 - e))
         held += abs(score.mean() - AVERAGES[setup]) <= 1.96 * score.std() / np.sqrt(n)
     return held / runs
 
@@ -174,9 +174,9 @@ class additive_target:  # noqa: N801 - called like a function
     """The effect, or for D its best additive approximation (least squares on broken lines of each feature)."""
 
     def __init__(self, name: str) -> None:
-        sample = make(name).draw(200_000, 7)
         self.average, self.additive = AVERAGES[name], name != "D"
         if not self.additive:
+            sample = make(name).draw(200_000, 7)
             self.knots = [np.unique(np.quantile(column, KNOTS)) for column in sample.X.T]
             lines, weights = self._lines(sample.X), sample.propensity * (1 - sample.propensity)
             self.weighted, self.even = (_least_squares(lines, sample.effect, w) for w in (weights, np.ones(len(lines))))

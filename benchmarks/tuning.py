@@ -20,7 +20,7 @@ from benchmarks.tuning_data import CASES
 from dpcate import RLearner
 from dpcate.models import Additive
 from dpcate.models.additive import basis
-from dpcate.models.additive.density import FLOOR
+from dpcate.models.additive.curves import RANK, _coordinate
 
 __all__ = ["Variant", "Varied", "by_rank", "constants_of", "run", "weights"]
 
@@ -47,12 +47,11 @@ def weights(*values: float) -> Variant:
 
 def by_rank(shares: np.ndarray, _power: float) -> np.ndarray:
     """Return the rank of each code, in which curves had no room in the tails."""
-    return np.cumsum(shares) - shares / 2
+    return _coordinate(shares, RANK)
 
 
 def by_square_root(shares: np.ndarray, _power: float) -> np.ndarray:
-    roots = np.sqrt(np.maximum(shares - FLOOR / len(shares), 0.0))
-    return by_rank(roots / roots.sum(), 1.0)
+    return _coordinate(shares, 0.5)
 
 
 VARIANTS = {
