@@ -79,7 +79,7 @@ def render(numbers: dict) -> str:
 Root mean squared error of the R-learner's effects (and of their average), {numbers["runs"]} runs each. The planner was told, of the setups' true functions: the
 standard deviations of effect, noise and mean regression and the shape of the features ("sds only"); and, in the other column, also the effect's mean, how many features
 move it, how much of it, of the mean regression and of the logit of the propensity neither curves nor products of two features follow (next to what they leave of hinges of sums),
-how bent the effect's curves are, how strongly treatment follows the features and the mean regression, and features each other. All of them are worked out from the formulas (`benchmarks/planner_facts.py`).
+how bent the effect's curves are, how many are treated, how strongly treatment follows the features and the mean regression, and features each other. All of them are worked out from the formulas (`benchmarks/planner_facts.py`).
 
 Within a factor {FACTOR:g}: {inside["told"]} of {total} cells told everything, {inside["spreads_only"]} of {total} told the standard deviations alone.
 

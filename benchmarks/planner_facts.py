@@ -6,7 +6,7 @@ from functools import cache
 from itertools import combinations
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from dpcate.experiments import make_setup
 from dpcate.planning.surface import Surface
@@ -44,6 +44,7 @@ def forms(setup: str) -> dict:
         "effect_features": n_features(setup),
         "together": rough(X, effect),
         "curved": curved(X, effect),
+        "treated": float(expit(propensity).mean()),
         "propensity_sd": float(propensity.std()),
         "confounding": float(follows),
         "roughness": rough(X, regression),

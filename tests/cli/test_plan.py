@@ -25,6 +25,12 @@ def test_the_mean_of_the_effects_can_be_told(call, schema_file):
     assert "standard deviation of 0.05, around -0.2\n" in call(*asked, "--average-effect", "-0.2").out
 
 
+def test_the_share_of_the_treated_can_be_told(call, schema_file):
+    asked = ("plan", "--schema", schema_file, "--n", 400, "--epsilon", "1", "--runs", 1)
+    assert "people 50 % are treated\n" in call(*asked).out
+    assert "people 12.5 % are treated\n" in call(*asked, "--treated", 0.125).out
+
+
 def test_the_average_alone_has_no_single_effects(call, schema_file):
     out = call("plan", "--schema", schema_file, "--n", 400, "--epsilon", "1", "--learner", "average", "--runs", 1).out
     row = next(line.split() for line in out.splitlines() if line.split()[:1] == ["1"])
@@ -37,3 +43,4 @@ def test_wrong_input_is_one_line(refused, schema_file):
     assert "positive" in refused("plan", "--schema", schema_file, "--n", 10, "--epsilon", "0")
     assert "`n`" in refused("plan", "--schema", schema_file, "--n", 0, "--epsilon", "1")
     assert "`effect_sd`" in refused("plan", "--schema", schema_file, "--n", 9, "--epsilon", "1", "--effect-sd", "-1")
+    assert "`treated`" in refused("plan", "--schema", schema_file, "--n", 9, "--epsilon", "1", "--treated", "0.01")

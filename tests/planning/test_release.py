@@ -110,6 +110,20 @@ def test_a_known_propensity_is_taken_and_an_unknown_one_follows_the_features():
     assert study.Y[~control].mean() - study.Y[control].mean() > study.effect.mean() + 0.5
 
 
+@pytest.mark.parametrize("propensity_sd", [0.0, 0.8, 3.0])
+@pytest.mark.parametrize("share", [0.1, 0.36, 0.5, 0.9])
+def test_as_many_are_treated_as_was_told(share, propensity_sd):
+    assumed = Assumptions.of(SCHEMA, treated=share, propensity_sd=propensity_sd)
+    treated = World(SCHEMA, assumed, public_generator()).draw(20_000).T == "drug"
+    assert treated.mean() == pytest.approx(share, abs=0.02)
+
+
+def test_where_few_are_treated_more_error_is_expected():
+    few, even = (Assumptions.of(SCHEMA, treated=share, propensity_sd=0.3) for share in (0.1, 0.5))
+    errors = [plan_release(SCHEMA, 4000, [4.0], runs=4, assumed=a).expected[0].average_error for a in (few, even)]
+    assert errors[0] > 1.2 * errors[1]
+
+
 def test_more_budget_and_more_rows_are_expected_to_err_less():
     few = plan_release(SCHEMA, 1000, [0.3, 8.0], runs=4)
     many = plan_release(SCHEMA, 8000, [8.0], runs=4)
@@ -160,6 +174,9 @@ def test_wrong_questions_are_refused_before_anything_is_simulated(wrong, monkeyp
         {"together": 1.5},
         {"curved": -0.1},
         {"confounding": 2.0},
+        {"treated": 0.0},
+        {"treated": 0.99},
+        {"treated": np.nan},
         {"correlation": -0.1},
         {"propensity_roughness": 1.5},
         {"correlation": 1.1},

@@ -26,6 +26,7 @@ __all__ = ["plan"]
 @click.option("--average-effect", type=float, help="Mean of the effects. [default: as much as they differ]")
 @click.option("--noise-sd", type=float, help="Spread that no feature explains. [default: 14 %]")
 @click.option("--baseline-sd", type=float, help="Spread that features explain. [default: 14 %]")
+@click.option("--treated", default=0.5, show_default=True, help="Share of the treated, where the schema knows none.")
 @click.option("--correlation", default=0.0, show_default=True, help="How strongly features hang together, 0 to 1.")
 @click.option(
     "--learner",
@@ -44,6 +45,7 @@ def plan(  # noqa: PLR0917 - one parameter per option
     average_effect: float | None,
     noise_sd: float | None,
     baseline_sd: float | None,
+    treated: float,
     correlation: float,
     learner: str,
     runs: int,
@@ -61,11 +63,12 @@ def plan(  # noqa: PLR0917 - one parameter per option
         average_effect=average_effect,
         noise_sd=noise_sd,
         baseline_sd=baseline_sd,
+        treated=treated,
         correlation=correlation,
     )
     with step("Simulating"):
         planned = plan_release(facts, n_rows, budgets, delta=delta, learner=learner, runs=runs, assumed=assumed)
-    for line in (*_assumptions(planned), "", *_table(planned), "", *_advice(planned)):
+    for line in (*_assumptions(planned, facts.propensity), "", *_table(planned), "", *_advice(planned)):
         click.echo(line)
 
 
@@ -76,13 +79,15 @@ def _numbers(text: str) -> list[float]:
         raise ParameterError(f"`epsilon` must be numbers between commas, e.g. 0.5,1,2; got {text!r}.") from None
 
 
-def _assumptions(planned: Planned) -> list[str]:
+def _assumptions(planned: Planned, known: float | None) -> list[str]:
     assumed = planned.assumed
+    treated = assumed.treated if known is None else known
     return [
         f"Assumed, not read from any table ({planned.n:,} rows, delta {planned.delta:g}):",
         f"  effects differ by a standard deviation of {assumed.effect_sd:.3g}, around {assumed.average_effect:.3g}",
         f"  the features explain a standard deviation of {assumed.baseline_sd:.3g} of the outcome; noise has "
         f"{assumed.noise_sd:.3g}",
+        f"  of the people {100 * treated:.3g} % are treated",
         f"  features hang together with correlations of {assumed.correlation:.3g}",
     ]
 

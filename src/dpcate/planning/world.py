@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit, ndtr
 
 from dpcate.errors import ParameterError
@@ -36,6 +37,12 @@ _BELL_WIDTH = 4.0
 
 _PROPENSITY_SD, _CONFOUNDED = 1.0, 0.5
 """Spread of the assumed propensity's logit, and its correlation with the baseline: who is treated is no accident."""
+
+_TREATED = 0.5
+"""Share of the treated, where nothing is said of it."""
+
+_OVERLAP = 0.05
+"""Nobody is treated with a smaller chance, nor with one that is nearer to one."""
 
 _FEW, _TOGETHER = 5, 0.5
 """Features that carry baseline and propensity, and the default share of their variance that is not a sum of curves."""
@@ -67,9 +74,9 @@ class Assumptions:
         Share of the effect's variance that is not a sum of curves, one per feature, but hinges of sums of features.
     curved
         Share of the variance of that sum of curves that is bends and not straight lines.
-    propensity_sd, confounding
-        Standard deviation of the propensity's logit, and its correlation with the baseline; a propensity that the
-        schema knows overrules them.
+    treated, propensity_sd, confounding
+        Share of the treated, standard deviation of the propensity's logit, and its correlation with the baseline; a
+        propensity that the schema knows overrules them.
     roughness, propensity_roughness
         As ``together``, for the baseline and for the propensity's logit. A propensity that is less rough than the
         baseline follows its sum of curves more than the rest of it.
@@ -86,6 +93,7 @@ class Assumptions:
     effect_features: int
     together: float
     curved: float
+    treated: float
     propensity_sd: float
     confounding: float
     roughness: float
@@ -105,6 +113,7 @@ class Assumptions:
         effect_features: int = _EFFECT_FEATURES,
         together: float = _EFFECT_TOGETHER,
         curved: float = CURVED,
+        treated: float = _TREATED,
         propensity_sd: float = _PROPENSITY_SD,
         confounding: float = _CONFOUNDED,
         roughness: float = _TOGETHER,
@@ -134,6 +143,8 @@ class Assumptions:
         for name, share in shares.items():
             if not _number(name, share) <= 1.0:
                 raise ParameterError(f"`{name}` must lie in [0, 1]; got {share!r}.")
+        if not _OVERLAP < _number("treated", treated) < 1.0 - _OVERLAP:
+            raise ParameterError(f"`treated` must lie between {_OVERLAP} and {1 - _OVERLAP}; got {treated!r}.")
         if not -1.0 <= _number("confounding", confounding, least=-1.0) <= 1.0:
             raise ParameterError(f"`confounding` must lie in [-1, 1]; got {confounding!r}.")
         return cls(
@@ -144,6 +155,7 @@ class Assumptions:
             effect_features=min(effect_features, len(schema.features)),
             together=float(together),
             curved=float(curved),
+            treated=float(treated),
             propensity_sd=_number("propensity_sd", propensity_sd),
             confounding=float(confounding),
             roughness=float(roughness),
@@ -186,6 +198,7 @@ class World:
         self.confounders = Follower.of_surface(self.baseline, scores, beyond)
         self.propensity = Remainder.of_surface(propensity, self.confounders, scores)
         self.confounding = float(np.clip(assumed.confounding / self.confounders.likeness, -1.0, 1.0))
+        self.middle = _middle(self.logit(scores), assumed.treated)
 
     def draw(self, n_rows: int) -> Study:
         """Return a table with ``n_rows`` people."""
@@ -193,7 +206,7 @@ class World:
         scores, X = self._scores(n_rows)
         effect = assumed.average_effect + assumed.effect_sd * self.effect.of(scores)
         if schema.propensity is None:
-            propensity = np.clip(expit(self.logit(scores)), 0.05, 0.95)
+            propensity = _chances(self.middle + self.logit(scores))
         else:
             propensity = np.full(n_rows, schema.propensity)
         T = (self.generator.uniform(size=n_rows) < propensity).astype(np.int64)
@@ -204,7 +217,7 @@ class World:
         return Study(X, arms[T], Y, effect)
 
     def logit(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logit of each row's propensity: what follows the baseline, and what does not."""
+        """Return the logit of each row's propensity around its middle: what follows the baseline, and what does not."""
         own = math.sqrt(1 - self.confounding**2) * self.propensity.of(scores)
         return self.assumed.propensity_sd * (self.confounding * self.confounders.of(scores) + own)
 
@@ -230,6 +243,17 @@ class World:
             return (shares - 0.5) * math.sqrt(12), feature.low + shares * (feature.high - feature.low)
         inside = np.clip(normals, -_BELL_WIDTH, _BELL_WIDTH)
         return inside, feature.low + (inside / (2 * _BELL_WIDTH) + 0.5) * (feature.high - feature.low)
+
+
+def _chances(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how likely each row is to be treated."""
+    return np.clip(expit(logits), _OVERLAP, 1.0 - _OVERLAP)
+
+
+def _middle(logits: NDArray[np.float64], treated: float) -> float:
+    """Return what to add to logits so that this share is treated."""
+    reach = float(np.abs(logits).max()) + 4.0  # there everybody's chance is at its limit
+    return float(brentq(lambda middle: float(_chances(middle + logits).mean()) - treated, -reach, reach))
 
 
 def _number(name: str, value: float, *, least: float = 0.0) -> float:
