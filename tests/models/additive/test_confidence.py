@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from dpcate.models.additive import confidence
 from dpcate.models.additive.confidence import CENTRE, _towards, find_confidence
 from dpcate.models.additive.evidence import LARGEST_SCALE, SCALE_MEAN, Evidence
 from dpcate.models.additive.gram import Gram
@@ -66,21 +67,32 @@ def information(problem, scales, k):
     return own.T @ np.linalg.inv((G * others) @ G + noise_of(problem, variances(scales))) @ own
 
 
+def best_known(problem, scales, k):
+    """How well the best known direction of group k is known, relative to its prior at a scale of one."""
+    root = np.diag(np.sqrt(SIZES[members(k)]))
+    return np.linalg.eigvalsh(root @ information(problem, scales, k) @ root).max()
+
+
 def loose_scales(problem, scales):
     """Smallest scale at which the best known direction of a group keeps 6 of 7 parts of itself, of products 3 of 4."""
     found = []
     for k, scale in enumerate(scales, start=1):
-        root = np.diag(np.sqrt(SIZES[members(k)]))
-        known = np.linalg.eigvalsh(root @ information(problem, scales, k) @ root).max()
-        wanted = (CENTRE[0] if k <= N_COLUMNS else CENTRE[1]) / known
+        wanted = (CENTRE[0] if k <= N_COLUMNS else CENTRE[1]) / best_known(problem, scales, k)
         found.append(max(scale, min(wanted, np.exp(LARGEST_SCALE))))
     return np.array(found)
+
+
+def believed_scales(problem, scales, expected):
+    """Between the expected scales and the most likely ones: the weight of the latter is what is known at exp(-4)."""
+    known = np.array([best_known(problem, scales, k) for k in range(1, len(scales) + 1)]) * np.exp(SCALE_MEAN)
+    return (expected + known * scales) / (1.0 + known)
 
 
 def by_hand(problem, scales, expected):
     """Centre and error: M z with M = L G (G L G + V)^-1, and M V M' + (M G - I) D (M G - I)'."""
     z, _, gram = problem
-    L, D = np.diag(variances(loose_scales(problem, scales))), np.diag(variances(expected))
+    L = np.diag(variances(loose_scales(problem, scales)))
+    D = np.diag(variances(believed_scales(problem, scales, expected)))
     M = L @ gram.matrix @ np.linalg.inv(gram.matrix @ L @ gram.matrix + noise_of(problem, np.diagonal(L)))
     away = M @ gram.matrix - np.eye(N_TERMS)
     return M @ z, M @ noise_of(problem, np.diagonal(D)) @ M.T + away @ D @ away.T
@@ -246,20 +258,24 @@ def test_where_nothing_is_known_scales_are_as_expected_and_where_much_is_as_most
     assert (np.diff(found) < 0.0).all()
 
 
-def test_most_likely_scales_state_less_error_and_still_as_much_as_there_is():
+def test_most_likely_scales_state_less_error_and_still_as_much_as_there_is(monkeypatch):
     """One column matters; the other one and the products do not, as for a propensity."""
-    theta, real, believed, expected = np.zeros(N_TERMS), [], [], []
+    theta, problems = np.zeros(N_TERMS), []
     theta[1] = 0.5
     for seed in range(200):
         _, privacy, gram = make(seed, noise=10.0, correlated=False)
         draw = np.random.default_rng(10_000 + seed).normal(size=N_TERMS)
         z = gram.matrix @ theta + np.linalg.cholesky(privacy + SAMPLING * gram.matrix) @ draw
-        posterior = solved((z, privacy, gram))
-        likely, usual = (
-            find_confidence(posterior, N_COLUMNS, (1.0, 1.0), alike=True, most_likely=likely)
-            for likely in (True, False)
-        )
-        real.append(float(((posterior.mean + likely.shift - theta)[1:] ** 2).sum()))
-        believed.append(float(np.trace(likely.covariance[1:, 1:])))
-        expected.append(float(np.trace(usual.covariance[1:, 1:])))
+        problems.append(solved((z, privacy, gram)))
+
+    def stated():
+        return [find_confidence(posterior, N_COLUMNS, (1.0, 1.0), alike=True) for posterior in problems]
+
+    likely = stated()
+    monkeypatch.setattr(confidence, "_towards", lambda likely, expected, known: expected)
+    expected, believed = ([float(np.trace(one.covariance[1:, 1:])) for one in found] for found in (stated(), likely))
+    real = [
+        float(((posterior.mean + found.shift - theta)[1:] ** 2).sum())
+        for posterior, found in zip(problems, likely, strict=True)
+    ]
     assert np.mean(real) < np.mean(believed) < 0.95 * np.mean(expected)

@@ -53,7 +53,7 @@ class Confidence:
 
 
 def find_confidence(
-    posterior: Posterior, n_columns: int, kept: tuple[float, float], *, alike: bool = False, most_likely: bool = False
+    posterior: Posterior, n_columns: int, kept: tuple[float, float], *, alike: bool = False
 ) -> Confidence:
     """Return the less shrunken estimate from what the posterior saw, with its error.
 
@@ -67,13 +67,12 @@ def find_confidence(
         How many parts, of that many and one more, the best known direction of a column keeps, and that of the products.
     alike
         Whether a column's scale is judged by the others' too.
-    most_likely
-        Whether scales are taken to be what is most likely, as far as a column is known, and not what is expected.
 
     Notes
     -----
     With prior covariance L for the shrinking, the estimate is M z, M = L G (G L G + V)^-1. Its error is
-    (M G - I) theta + M noise; theta enters with the covariance D that it is expected to have, which may be far smaller.
+    (M G - I) theta + M noise; theta enters with the covariance D that it is believed to have, which may be far smaller:
+    as expected where nothing is known of a column, as is most likely where much is.
     """
     evidence, doubt = posterior.evidence, posterior.doubt(alike=alike)
     expected = np.maximum(np.log(doubt.expected), posterior.log_scales)
@@ -81,7 +80,7 @@ def find_confidence(
     looseness[n_columns:] = kept[1]
     least = np.log(looseness) - np.log(np.maximum(doubt.known, 1e-300))
     loose, inverse, _ = evidence.law(np.maximum(posterior.log_scales, np.minimum(least, LARGEST_SCALE)))
-    believed = _towards(posterior.log_scales, expected, doubt.known) if most_likely else expected
+    believed = _towards(posterior.log_scales, expected, doubt.known)
     G, variances = evidence.gram.matrix, evidence.prior.variances(believed)
     gain = evidence.prior.times(loose, G) @ inverse
     pulled = gain @ G - np.eye(len(G))

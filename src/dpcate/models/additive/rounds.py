@@ -199,7 +199,7 @@ def _to_release(
         return coefficients, constant_document(float(posterior.covariance[0, 0]))
     if stage.data.loose:
         parts = LOOSE[stage.data.kind]
-        found = find_confidence(posterior, len(everything.columns), parts, alike=True, most_likely=True)
+        found = find_confidence(posterior, len(everything.columns), parts, alike=True)
         coefficients = posterior.mean + found.shift
         found = replace(found, shift=np.zeros_like(found.shift))
     elif stage.data.first_stage is None:
