@@ -9,6 +9,7 @@ import argparse
 
 from benchmarks import (
     accuracy,
+    average_cases,
     average_tuning,
     average_width,
     coverage,
@@ -35,6 +36,7 @@ QUESTIONS = {
     "coverage": coverage.run,
     "average_width": average_width.run,
     "average_tuning": average_tuning.run,
+    "average_cases": average_cases.run,
 }
 
 

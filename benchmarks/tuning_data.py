@@ -7,7 +7,7 @@ interaction. Nothing of the benchmark is used to choose anything.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
@@ -44,6 +44,15 @@ class Case:
         mean = made.baseline + T * made.effect
         Y = (generator.uniform(size=n) < mean).astype(float) if self.binary else mean + made.noise
         return made.X, T, Y, made.effect
+
+    def mirrored(self) -> Case:
+        """Return the case with treated and untreated people exchanged: what confounding adds it now takes away."""
+
+        def law(n: int, generator: np.random.Generator) -> Draw:
+            made = self.law(n, generator)
+            return replace(made, propensity=1.0 - made.propensity)
+
+        return replace(self, law=law)
 
     def schema(self) -> Schema:
         """Return the public facts: columns of zeros and ones are categories."""
