@@ -5,8 +5,7 @@ import importlib
 import numpy as np
 import pytest
 
-from benchmarks import average_tuning, tuning
-from benchmarks.tuning_data import AVERAGE_CASES
+from benchmarks import average_tuning, tuning, tuning_data
 
 STUDIES = (*tuning.VARIANTS.values(), *average_tuning.VARIANTS.values())
 CONSTANTS = {constant for variant in STUDIES for constant in variant.constants}
@@ -17,9 +16,9 @@ def test_the_constants_of_a_variant_exist(module, name):
     assert hasattr(importlib.import_module(f"dpcate.models.additive.{module}"), name)
 
 
-@pytest.mark.parametrize("name", AVERAGE_CASES)
+@pytest.mark.parametrize("name", tuning_data.AVERAGE_CASES)
 def test_a_mirrored_case_has_the_same_people_and_effects_and_treats_the_others(name):
-    case = AVERAGE_CASES[name]
+    case = tuning_data.AVERAGE_CASES[name]
     one, other = (each.law(500, np.random.default_rng(3)) for each in (case, case.mirrored()))
     np.testing.assert_array_equal(one.X, other.X)
     np.testing.assert_array_equal(one.effect, other.effect)
