@@ -18,6 +18,7 @@ from benchmarks import (
     limit,
     planner,
     published_check,
+    rare_outcomes,
     scale,
     speed,
     tuning,
@@ -37,6 +38,7 @@ QUESTIONS = {
     "average_width": average_width.run,
     "average_tuning": average_tuning.run,
     "average_cases": average_cases.run,
+    "rare_outcomes": rare_outcomes.run,
 }
 
 

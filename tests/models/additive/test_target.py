@@ -6,7 +6,8 @@ import pytest
 
 from dpcate.mechanisms import SeededNoise
 from dpcate.models import Budget, StageData
-from dpcate.models.additive.target import EVENLY, LONGER, N_CELLS, TargetLaw, clip_at, clip_of_mean, release_target_law
+from dpcate.models.additive.target import EVENLY, LONGER, TargetLaw, clip_at, clip_of_mean
+from dpcate.models.additive.target_histogram import N_CELLS, release_target_law
 from dpcate.schema import Number
 
 GRID = np.linspace(-8, 8, 4001)

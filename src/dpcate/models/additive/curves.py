@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcate.models.additive.density import FLOOR
+from dpcate.models.additive.density import FLOOR, stand_alone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,10 +30,9 @@ CUBE_ROOT, RANK = 1 / 3, 1.0
 N_CELLS = 32
 """Cells of a number's histogram."""
 
-LUMP, MOSTLY = 4.0, 0.75
-"""A cell with this many times the rows of its neighbours holds a single value. A number with more than the second share
-of its rows in such cells is a count: what noise left in the cells between would take room by its cube root, and has no
-rows. It keeps the rank."""
+MOSTLY = 0.75
+"""A number with more than this share of its rows in cells that stand alone is a count: what noise left in the cells
+between would take room by its cube root, and has no rows. It keeps the rank."""
 
 
 def line_and_curves(shares: NDArray[np.float64], power: float = CUBE_ROOT) -> NDArray[np.float64]:
@@ -47,7 +46,7 @@ def line_and_curves(shares: NDArray[np.float64], power: float = CUBE_ROOT) -> ND
         Of the density, that the coordinate's own is.
     """
     by_cell = shares.reshape(N_CELLS, -1).sum(axis=1)
-    alone = _alone(by_cell)
+    alone = stand_alone(by_cell)
     if by_cell[alone].sum() > MOSTLY:
         power = RANK
     orders = np.arange(1, len(CURVE_SIZES) + 1)
@@ -63,19 +62,12 @@ def _coordinate(shares: NDArray[np.float64], power: float) -> NDArray[np.float64
     return places
 
 
-def _alone(by_cell: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which histogram cells stand alone.
-
-    A cell with far more rows than its neighbours holds a single value (a count, a rounded number) whose place inside
-    the cell is not known; a function that varied inside it would not be the function that the rows see.
-    """
-    around = np.concatenate([[0.0], by_cell, [0.0]])
-    alone: NDArray[np.bool_] = by_cell > LUMP * np.maximum(around[:-2], around[2:])
-    return alone
-
-
 def _flat_where(alone: NDArray[np.bool_], candidates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Make functions, one per row, constant on cells that stand alone."""
+    """Make functions, one per row, constant on cells that stand alone.
+
+    Such a cell holds one value, whose place inside the cell is not known; a function that varied inside it would not be
+    the function that the rows see.
+    """
     values = candidates.reshape(len(candidates), N_CELLS, -1)
     values[:, alone] = values[:, alone].mean(axis=2, keepdims=True)
     return values.reshape(candidates.shape)

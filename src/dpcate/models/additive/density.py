@@ -15,10 +15,13 @@ from dpcate.models.simplex import project_to_simplex
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FLOOR", "category_shares", "smooth_shares"]
+__all__ = ["FLOOR", "category_shares", "smooth_shares", "stand_alone"]
 
 FLOOR = 0.002
 """Share of the rows spread evenly over all cells, so that no cell that a row may fall in has weight zero."""
+
+LUMP = 4.0
+"""A cell with this many times the rows of its neighbours holds a single value (a count, a rounded number)."""
 
 
 def smooth_shares(noisy: NDArray[np.float64], noise_scale: float, *, spread: float = FLOOR) -> NDArray[np.float64]:
@@ -47,6 +50,13 @@ def smooth_shares(noisy: NDArray[np.float64], noise_scale: float, *, spread: flo
 def category_shares(noisy: NDArray[np.float64], noise_scale: float) -> NDArray[np.float64]:
     """Return the share of each unordered cell; cells that hold no more than noise are (almost) emptied."""
     return _normalised(project_to_simplex(noisy, max(float(noisy.sum()), noise_scale)))
+
+
+def stand_alone(shares: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which ordered cells stand alone, with far more rows than their neighbours."""
+    around = np.concatenate([[0.0], shares, [0.0]])
+    alone: NDArray[np.bool_] = shares > LUMP * np.maximum(around[:-2], around[2:])
+    return alone
 
 
 def _normalised(counts: NDArray[np.float64], spread: float = FLOOR) -> NDArray[np.float64]:

@@ -28,7 +28,8 @@ from dpcate.models.additive.first_stage import EarlierErrors
 from dpcate.models.additive.products import BENT
 from dpcate.models.additive.regression import MomentRegression
 from dpcate.models.additive.rounds import fit_rounds
-from dpcate.models.additive.target import TargetLaw, release_target_law, residual_law
+from dpcate.models.additive.target import TargetLaw, residual_law
+from dpcate.models.additive.target_histogram import release_target_law
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

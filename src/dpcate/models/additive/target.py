@@ -1,7 +1,7 @@
 """What is known of the target's distribution before the moments are released, and how far to clip it.
 
-Noise on the moments is proportional to the clipping bound, signal to the share of it that clipping leaves. The law
-comes from a released histogram; nothing here reads rows but :func:`release_target_law`.
+Noise on the moments is proportional to the clipping bound, signal to the share of it that clipping leaves. Nothing here
+reads rows.
 """
 
 from __future__ import annotations
@@ -12,20 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcate import kernels
-from dpcate.mechanisms import HistogramRelease
-from dpcate.models.additive.density import smooth_shares
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from dpcate.mechanisms import NoiseSource
     from dpcate.models.function import AdditiveFunction
-    from dpcate.models.protocol import Budget, StageData
+    from dpcate.models.protocol import StageData
 
-__all__ = ["RESIDUAL", "TargetLaw", "clip_at", "clip_of_mean", "law_of_target", "release_target_law", "residual_law"]
+__all__ = ["RESIDUAL", "TargetLaw", "clip_at", "clip_of_mean", "law_of_target", "residual_law"]
 
 RESIDUAL = "residual_law"
 """Under this name a model's details hold the law of what it left unexplained."""
@@ -44,8 +39,6 @@ EVENLY, LONGER = 0.2, 1.3
 lie on one side though the law says evenly (chosen on `benchmarks/tuning_data.py`). Where all of it lies on one side,
 tails are taken to be longer by the second factor: a noisy histogram shows less of such a tail than there is."""
 
-N_CELLS, POINTS_PER_CELL = 32, 4
-
 
 @dataclass(frozen=True, slots=True)
 class TargetLaw:
@@ -57,11 +50,14 @@ class TargetLaw:
         Its mean.
     deviations, shares
         Distances from the centre, and how likely each is.
+    few_values
+        Whether the target has a few values, so that what moves it changes how often, not how far.
     """
 
     centre: float
     deviations: NDArray[np.float64]
     shares: NDArray[np.float64]
+    few_values: bool = False
 
     @property
     def scale(self) -> float:
@@ -81,8 +77,14 @@ class TargetLaw:
         return float(self.shares @ (np.abs(self.deviations) <= reach))
 
     def kept(self, reach: float, farthest: float) -> float:
-        """Return the same, where nothing lies beyond ``farthest`` whatever the law says."""
-        return self.inside(reach) if reach < farthest else 1.0
+        """Return how much of an effect a mean keeps, where nothing lies beyond ``farthest`` whatever the law says.
+
+        Where the target has a few values an effect is no shift of everybody: it makes some values more frequent, and
+        what a clipped one tells of it is the attenuation.
+        """
+        if reach >= farthest:
+            return 1.0
+        return self.attenuation(reach) if self.few_values else self.inside(reach)
 
     def bias(self, reach: float, farthest: float) -> float:
         """Return by how much clipping at ``reach`` may move the mean: what it takes away, as far as on one side.
@@ -118,8 +120,11 @@ class TargetLaw:
         return float(np.abs(answers - shift).max() / self.scale)
 
     def scaled(self, factor: float) -> TargetLaw:
-        """Return the law of what is left after a model explained all but ``factor`` of the standard deviation."""
-        return TargetLaw(0.0, self.deviations * factor, self.shares)
+        """Return the law of what is left after a model explained all but ``factor`` of the standard deviation.
+
+        A few values are as far apart as they were.
+        """
+        return replace(self, centre=0.0, deviations=self.deviations * (1.0 if self.few_values else factor))
 
     def weighted(self, spreads: NDArray[np.float64]) -> TargetLaw:
         """Return the law of the residual times an inverse-probability weight.
@@ -153,41 +158,33 @@ class TargetLaw:
         p = chances[some]
         likely = np.concatenate([p, 1.0 - p]) / N_QUANTILES
         times = np.concatenate([if_treated[some], if_not[some]])
-        return TargetLaw(0.0, np.outer(times, self.deviations).ravel(), np.outer(likely, self.shares).ravel())
+        deviations, shares = np.outer(times, self.deviations).ravel(), np.outer(likely, self.shares).ravel()
+        return TargetLaw(0.0, deviations, shares, self.few_values)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
-        return {"centre": self.centre, "deviations": self.deviations.tolist(), "shares": self.shares.tolist()}
+        return {
+            "centre": self.centre,
+            "deviations": self.deviations.tolist(),
+            "shares": self.shares.tolist(),
+            "few_values": self.few_values,
+        }
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> TargetLaw:
         """Return the law that :meth:`to_dict` described."""
-        return cls(float(document["centre"]), np.array(document["deviations"]), np.array(document["shares"]))
+        deviations, shares = np.array(document["deviations"]), np.array(document["shares"])
+        return cls(float(document["centre"]), deviations, shares, bool(document.get("few_values", False)))
 
     @classmethod
     def of_probability(cls) -> TargetLaw:
         """Return the law of a yes/no target of which nothing is known: 0 or 1, evenly."""
-        return cls(0.5, np.array([-0.5, 0.5]), np.array([0.5, 0.5]))
+        return cls.of_yes(0.5)
 
-
-def release_target_law(data: StageData, *, mu: float, budget: Budget, noise: NoiseSource) -> TargetLaw:
-    """Return the target's law from a noisy histogram over its bounds.
-
-    Privacy
-    -------
-    Releases a histogram of the target that costs Gaussian(mu). Proof: ``docs/privacy/histogram.md``.
-    """
-    release = HistogramRelease(n_cells=(N_CELLS,), mu=mu, neighbours=budget.neighbours)
-    edges = np.linspace(data.low, data.high, N_CELLS + 1)
-    low, high = data.low, data.high
-
-    def total() -> NDArray[Any]:
-        return data.total(lambda rows: [release.exact([_cells(rows.target, low, high)], None)])[0]
-
-    noisy = release.release_total(total, noise)[0]
-    unseen = min(0.5 * release.noise_scale / max(float(noisy.sum()), 1.0), 0.5)
-    shares = smooth_shares(noisy, release.noise_scale, spread=unseen)
-    return _spread_within_cells(edges, shares)
+    @classmethod
+    def of_yes(cls, share: float) -> TargetLaw:
+        """Return the law of a target that is 1 with this probability and else 0."""
+        return cls(share, np.array([-share, 1.0 - share]), np.array([1.0 - share, share]), few_values=True)
 
 
 def residual_law(data: StageData, released: Mapping[str, AdditiveFunction]) -> TargetLaw | None:
@@ -217,22 +214,6 @@ def law_of_target(law: TargetLaw, data: StageData, made_up: NDArray[np.uint16]) 
     return replace(law, centre=float(np.clip(data.middle(made_up).mean(), data.low, data.high)))
 
 
-def _cells(target: NDArray[np.float64], low: float, high: float) -> NDArray[np.uint16]:
-    """Return the cell of each target."""
-    codes = np.empty(len(target), dtype=np.uint16)
-    kernels.cell_codes(codes, target, low, high, N_CELLS)
-    return codes - np.uint16(1)
-
-
-def _spread_within_cells(edges: NDArray[np.float64], shares: NDArray[np.float64]) -> TargetLaw:
-    """Return the law with each cell's share spread evenly over it: inside a cell nothing is known."""
-    inside = (np.arange(POINTS_PER_CELL) + 0.5) / POINTS_PER_CELL
-    points = (edges[:-1, None] + np.diff(edges)[:, None] * inside).ravel()
-    each = np.repeat(shares / POINTS_PER_CELL, POINTS_PER_CELL)
-    centre = float(each @ points)
-    return TargetLaw(centre, points - centre, each)
-
-
 def clip_at(law: TargetLaw, *, mu: float, n_rows: float, n_terms: int, farthest: float, of_mean: bool = False) -> float:
     """Return where to clip: near one standard deviation while noise wins, further out the more the budget allows.
 
@@ -250,7 +231,7 @@ def clip_at(law: TargetLaw, *, mu: float, n_rows: float, n_terms: int, farthest:
     of_mean
         Whether a mean alone is wanted: shifts are then divided by the share inside.
     """
-    kept = law.inside if of_mean else law.attenuation
+    kept = law.inside if of_mean and not law.few_values else law.attenuation
     strength = mu * n_rows / math.sqrt(n_terms)
     clip = law.scale * (LEAST_CLIP + CLIP_SLOPE * math.log(max(strength / CLIP_AT, 1.0)))
     while clip < farthest and law.unfairness(clip, kept(clip)) > LARGEST_UNFAIRNESS:
