@@ -184,7 +184,7 @@ def render(numbers: dict) -> str:
     return f"""# Large tables
 
 ## One machine, Parquet files
-Whole `RLearner(schema).fit_table(folder)` with {FEATURES} features, rows encoded once and passed over five times; each fit in a process of its own.
+Whole `RLearner(schema).fit_table(folder)` with {FEATURES} features, rows encoded once and passed over once for each histogram and round of moments; each fit in a process of its own.
 
 {markdown_table(["rows", "s", "microseconds per row", "peak memory, GB"], fits)}
 
