@@ -199,7 +199,7 @@ def test_correlated_normals_bear_out_what_a_product_is_read_as():
 def test_frames_hold_the_groups_under_two_sets_of_names(fitted):
     groups = fitted.group_effects("x")
     frame, summary = groups.to_pandas(), groups.summary_frame()
-    assert list(frame.columns) == ["label", "interval", "share", "effect", "stderr", "lower", "upper"]
+    assert list(frame.columns) == ["label", "interval", "share", "effect", "shift", "stderr", "lower", "upper"]
     assert list(summary.columns) == ["share", "point_estimate", "stderr", "ci_lower", "ci_upper"]
     assert summary.index.name == "x"
     assert list(summary["ci_upper"]) == list(frame["upper"]) == [group.upper for group in groups]

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import norm
 from tests.learners.confounded import SCHEMA, draw, shifted
 
-from dpcate import RLearner
-from dpcate.errors import NotAvailableError, TableError
+from dpcate import AverageEffect, RLearner
+from dpcate.errors import NotAvailableError, NotFittedError, TableError
 from dpcate.learners.inference import AverageInference, EffectInference
 from dpcate.models import uncertainty_of
 from dpcate.tables import encode_features
@@ -113,3 +113,41 @@ def test_without_pandas_numbers_work_and_frames_name_the_extra(fitted, people, m
     for ask in (fitted.effect_inference(people).summary_frame, fitted.ate_inference().summary_frame):
         with pytest.raises(NotAvailableError, match=r"dpcate\[pandas\]"):
             ask()
+
+
+def test_one_object_holds_the_average_and_all_groups(fitted):
+    for release in (fitted, shifted(fitted, 0.5)):
+        inference = release.inference_
+        frame = inference.summary_frame(alpha=0.1, value=0.2)
+        groups = [(by, g) for by in ("x", "town") for g in release.group_effects(by, alpha=0.1, simultaneous=False)]
+        assert frame.index.tolist() == ["everybody", *(f"{by}: {group.label}" for by, group in groups)]
+        assert frame.index.name == "people"
+        assert list(frame.columns) == ["share", "point_estimate", "stderr", "zstat", "pvalue", "ci_lower", "ci_upper"]
+        assert tuple(frame.loc["everybody", ["ci_lower", "ci_upper"]]) == release.ate_interval(alpha=0.1)
+        assert inference.average == release.ate_inference()
+        assert frame["ci_lower"].tolist()[1:] == pytest.approx([group.lower for _, group in groups], rel=1e-12)
+        assert frame["ci_upper"].tolist()[1:] == pytest.approx([group.upper for _, group in groups], rel=1e-12)
+        centres = np.array([group.effect + group.shift for _, group in groups])
+        errors = np.array([group.stderr for _, group in groups])
+        np.testing.assert_allclose(inference.zstat(0.2)[1:], (centres - 0.2) / errors)
+        np.testing.assert_allclose(inference.pvalue(0.2), 2 * norm.sf(np.abs(inference.zstat(0.2))))
+        np.testing.assert_array_equal(inference.shares[1:], [group.share for _, group in groups])
+
+
+def test_an_effect_that_is_the_same_for_everybody_has_no_groups():
+    inference = AverageEffect(SCHEMA, epsilon=4.0, random_state=0).fit_table(draw(1000, 0)).inference_
+    assert inference.labels == ("everybody",)
+    assert len(inference.summary_frame()) == 1
+
+
+def test_there_is_no_inference_before_a_fit():
+    learner = RLearner(SCHEMA)
+    assert not hasattr(learner, "inference_")
+    with pytest.raises(NotFittedError):
+        _ = learner.inference_
+
+
+def test_a_model_that_does_not_know_its_error_says_so():
+    release = RLearner(SCHEMA, epsilon=4.0, model="ebm", random_state=0).fit_table(draw(500, 0))
+    with pytest.raises(NotAvailableError, match="does not know its error"):
+        _ = release.inference_

@@ -13,13 +13,13 @@ from dpcate.accounting import check_neighbours
 from dpcate.errors import NotAvailableError, NotFittedError, TableError
 from dpcate.learners.bands import simultaneous_shapes
 from dpcate.learners.documents import save_learner
-from dpcate.learners.inference import Inferences
 from dpcate.learners.intervals import average_limits, banded_shapes, effect_limits
 from dpcate.learners.options import check_budget, check_schema, make_plan
 from dpcate.learners.parameters import Parameters
 from dpcate.learners.policy import make_policy
 from dpcate.learners.released import Released
 from dpcate.learners.run import Run
+from dpcate.learners.with_errors import Inferences
 from dpcate.mechanisms import NoiseSource, make_noise
 from dpcate.models import AdditiveFunction, BaseLearner, make_base_learner, uncertainty_of
 from dpcate.tables import HeldRows, close_rows, encode_arrays, encode_features, open_table
@@ -71,6 +71,8 @@ class CateLearner(Inferences, Parameters):
         Released stage models by name.
     guarantee_ : Guarantee
         What the fit cost.
+    inference_ : FittedInference
+        Average effects of everybody and of groups, with their errors.
     schema_, options_
         The schema and the options that were in force in ``fit``; later changes of parameters do not touch them.
     """

@@ -42,8 +42,10 @@ class GroupEffect:
         Ends of the interval, the left one included; None for a level.
     share
         Noisy share of rows in the group.
-    effect, stderr
-        Average effect and its standard error.
+    effect
+        Average effect.
+    shift, stderr
+        Where interval and test are centred, as seen from the effect, and the standard error of that centre.
     lower, upper
         Limits of the average effect.
     """
@@ -52,6 +54,7 @@ class GroupEffect:
     interval: tuple[float, float] | None
     share: float
     effect: float
+    shift: float
     stderr: float
     lower: float
     upper: float
@@ -127,13 +130,15 @@ def find_group_effects(
     reach = simultaneous_quantile(functions, known.covariance, alpha) if simultaneous else single
     widest = schema.outcome.high - schema.outcome.low
     effects = np.clip([_mean_effect(model, at, group.weights) for group in groups], -widest, widest)
-    lower, upper = limits_around(effects, functions @ known.shift, reach * stderr, widest)
+    shifts = functions @ known.shift
+    lower, upper = limits_around(effects, shifts, reach * stderr, widest)
     found = tuple(
         GroupEffect(
             label=group.label,
             interval=group.interval,
             share=group.share,
             effect=float(effects[k]),
+            shift=float(shifts[k]),
             stderr=float(stderr[k]),
             lower=float(lower[k]),
             upper=float(upper[k]),

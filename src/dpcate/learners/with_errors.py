@@ -1,0 +1,121 @@
+"""What a fitted learner can say with errors attached: effects, averages and groups.
+
+Everything here is post-processing of released numbers. Derivation: ``docs/statistics/intervals.md``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcate.learners.fitted_inference import FittedInference, summarise
+from dpcate.learners.groups import GroupEffects, find_group_effects
+from dpcate.learners.inference import AverageInference, EffectInference
+from dpcate.tables import encode_features
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcate.models import AdditiveFunction, Uncertainty
+    from dpcate.schema import Schema
+
+__all__ = ["Inferences"]
+
+
+class Inferences:
+    """What a fitted learner can say with errors attached, beside plain limits."""
+
+    if TYPE_CHECKING:
+        schema_: Schema
+
+        def _fitted(self, name: str) -> AdditiveFunction: ...
+
+        def _uncertainty(self) -> Uncertainty: ...
+
+    @property
+    def _widest(self) -> float:
+        return self.schema_.outcome.high - self.schema_.outcome.low
+
+    @property
+    def inference_(self) -> FittedInference:
+        """The average effect and that of each group of each feature; ``inference_.summary_frame()`` is one table.
+
+        Levels of a category are groups, and intervals of a number near the quartiles of its released distribution. An
+        effect that is the same for everybody has no groups.
+
+        Privacy
+        -------
+        Reads released numbers only.
+        """
+        model = self._fitted("effect")
+        varies = bool(model.products) or any(table.any() for table in model.tables)
+        names = [column.name for column in model.columns] if varies else []
+        return summarise(self.ate_inference(), [self.group_effects(name, simultaneous=False) for name in names])
+
+    def effect_inference(self, X: Any) -> EffectInference:  # noqa: ANN401 - any array or frame
+        """Return the effect of each row of ``X`` with standard error, test, interval and frame.
+
+        Privacy
+        -------
+        Reads nothing of the fitted table. The result says as much about ``X`` as ``X`` itself.
+        """
+        model, known = self._fitted("effect"), self._uncertainty()
+        codes = encode_features(X, self.schema_)
+        return EffectInference(
+            point_estimate=model.predict(codes),
+            shift=known.shifts(codes),
+            stderr=np.sqrt(known.variance(codes)),
+            stderr_mean=float(np.sqrt(known.variance_of_mean(codes))),
+            widest=self._widest,
+        )
+
+    def ate_inference(self, X: Any = None) -> AverageInference:  # noqa: ANN401 - any array or frame
+        """Return the average effect with its error: over the noisy distribution of the features, or over ``X``.
+
+        Privacy
+        -------
+        Without ``X`` this is part of the release. With ``X`` it is an exact average over rows that must be public.
+        """
+        if X is not None:
+            return self.effect_inference(X).population_summary()
+        model, known = self._fitted("effect"), self._uncertainty()
+        stderr = float(np.sqrt(max(known.average_variance, 0.0)))
+        return AverageInference(
+            mean_point=model.average, shift_mean=known.average_shift, stderr_mean=stderr, widest=self._widest
+        )
+
+    def group_effects(
+        self, by: str, *, edges: Sequence[float] | None = None, alpha: float = 0.05, simultaneous: bool = True
+    ) -> GroupEffects:
+        """Return the average effect of each level of a category, or of each interval of a number.
+
+        Parameters
+        ----------
+        by
+            The feature.
+        edges
+            Where to cut a number, inside its public bounds; None cuts near the quartiles of its released distribution.
+        alpha
+            One less the probability that the intervals hold.
+        simultaneous
+            Whether they are to hold for all groups at once, or each by itself.
+
+        Notes
+        -----
+        Within a group the feature follows its released distribution; the other features stay as in the whole
+        population, so that groups differ by ``by`` and not by what goes along with it.
+
+        Privacy
+        -------
+        Reads released numbers only. Choose ``edges`` without looking at the table.
+        """
+        return find_group_effects(
+            self._fitted("effect"),
+            self._uncertainty(),
+            self.schema_,
+            by=by,
+            edges=edges,
+            alpha=alpha,
+            simultaneous=simultaneous,
+        )
