@@ -13,7 +13,7 @@ from dpcate.accounting import check_neighbours
 from dpcate.errors import NotAvailableError, NotFittedError, TableError
 from dpcate.learners.bands import simultaneous_shapes
 from dpcate.learners.documents import save_learner
-from dpcate.learners.intervals import average_limits, banded_shapes, effect_limits
+from dpcate.learners.intervals import banded_shapes
 from dpcate.learners.options import check_budget, check_schema, make_plan
 from dpcate.learners.parameters import Parameters
 from dpcate.learners.policy import make_policy
@@ -209,23 +209,6 @@ class CateLearner(Inferences, Parameters):
         model = self._fitted("effect")
         return model.predict(encode_features(X, self.schema_))
 
-    def effect_interval(self, X: Any, alpha: float = 0.05) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # noqa: ANN401
-        """Return lower and upper limits of the effect for each row, where the model knows its own error.
-
-        Parameters
-        ----------
-        X
-            An array in the schema's order, or a frame.
-        alpha
-            The intervals hold for a share of ``1 - alpha`` of people.
-
-        Privacy
-        -------
-        As for :meth:`effect`.
-        """
-        model = self._fitted("effect")
-        return effect_limits(model, self._uncertainty(), encode_features(X, self.schema_), self.schema_, alpha)
-
     def ate(self, X: Any = None) -> float:  # noqa: ANN401 - any array or frame
         """Return the average effect: over the noisy distribution of the features, or over the rows of ``X``.
 
@@ -236,20 +219,6 @@ class CateLearner(Inferences, Parameters):
         if X is not None:
             return float(self.effect(X).mean())
         return self._fitted("effect").average
-
-    def ate_interval(self, X: Any = None, alpha: float = 0.05) -> tuple[float, float]:  # noqa: ANN401
-        """Return lower and upper limits of the average effect, where the model knows its own error.
-
-        Parameters
-        ----------
-        X
-            As in :meth:`ate`.
-        alpha
-            One less the probability that the limits are to hold with.
-        """
-        model = self._fitted("effect")
-        codes = None if X is None else encode_features(X, self.schema_)
-        return average_limits(model, self._uncertainty(), codes, self.schema_, alpha)
 
     def shapes(self, model: str = "effect", *, alpha: float = 0.05, simultaneous: bool = False) -> dict[str, Shape]:
         """Return how each feature moves a released model (the effect unless another stage is named).

@@ -12,10 +12,13 @@ import numpy as np
 from dpcate.learners.fitted_inference import FittedInference, summarise
 from dpcate.learners.groups import GroupEffects, find_group_effects
 from dpcate.learners.inference import AverageInference, EffectInference
+from dpcate.learners.intervals import average_limits, effect_limits
 from dpcate.tables import encode_features
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from dpcate.models import AdditiveFunction, Uncertainty
     from dpcate.schema import Schema
@@ -24,7 +27,7 @@ __all__ = ["Inferences"]
 
 
 class Inferences:
-    """What a fitted learner can say with errors attached, beside plain limits."""
+    """What a fitted learner can say with errors attached."""
 
     if TYPE_CHECKING:
         schema_: Schema
@@ -52,6 +55,37 @@ class Inferences:
         varies = bool(model.products) or any(table.any() for table in model.tables)
         names = [column.name for column in model.columns] if varies else []
         return summarise(self.ate_inference(), [self.group_effects(name, simultaneous=False) for name in names])
+
+    def effect_interval(self, X: Any, alpha: float = 0.05) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # noqa: ANN401
+        """Return lower and upper limits of the effect for each row, where the model knows its own error.
+
+        Parameters
+        ----------
+        X
+            An array in the schema's order, or a frame.
+        alpha
+            The intervals hold for a share of ``1 - alpha`` of people.
+
+        Privacy
+        -------
+        Reads nothing of the fitted table. The result says as much about ``X`` as ``X`` itself.
+        """
+        model = self._fitted("effect")
+        return effect_limits(model, self._uncertainty(), encode_features(X, self.schema_), self.schema_, alpha)
+
+    def ate_interval(self, X: Any = None, alpha: float = 0.05) -> tuple[float, float]:  # noqa: ANN401
+        """Return lower and upper limits of the average effect, where the model knows its own error.
+
+        Parameters
+        ----------
+        X
+            Rows to average over, which must be public; None averages over the noisy distribution of the features.
+        alpha
+            One less the probability that the limits are to hold with.
+        """
+        model = self._fitted("effect")
+        codes = None if X is None else encode_features(X, self.schema_)
+        return average_limits(model, self._uncertainty(), codes, self.schema_, alpha)
 
     def effect_inference(self, X: Any) -> EffectInference:  # noqa: ANN401 - any array or frame
         """Return the effect of each row of ``X`` with standard error, test, interval and frame.
