@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from dpcate.accounting import Gaussian, Guarantee, Identity
 from dpcate.errors import ParameterError
 from dpcate.mechanisms import SeededNoise, SystemNoise
 from dpcate.models import SLICES, AdditiveFunction, BaseLearner, Budget, SliceSums, StageData, make_slices
+from dpcate.models.additive.target import RESIDUAL, TargetLaw, clip_at
 from dpcate.schema import Category, Number
 from dpcate.tables import n_codes
 
@@ -107,3 +109,16 @@ def test_rows_beyond_the_bounds_count_as_the_bounds():
 def test_a_stage_without_slices_is_refused():
     with pytest.raises(ParameterError, match="slices"):
         fit(stage(slices=None))
+
+
+@pytest.mark.parametrize("few_values", [True, False])
+def test_what_clipping_leaves_of_an_effect_depends_on_whether_it_moves_everybody(few_values):
+    law = replace(TargetLaw.of_yes(0.03), few_values=few_values)
+    released = {"outcome": replace(RISING, details={RESIDUAL: law.to_dict()})}
+    budget = Budget(mu=1e3, epsilon=1.0, delta=1e-5, neighbours="replace")
+    data = replace(stage(), residual_of="outcome", low=-1.0, high=1.0)
+    found = SliceSums().fit(data, budget=budget, noise=SeededNoise(4), released=released).details[SLICES]
+    clip = max(clip_at(law, mu=1.0, n_rows=1.0, n_terms=1, farthest=1.0), 3.0 * law.scale)
+    assert clip < 0.97, "a yes is clipped"
+    of_a_yes = (0.97 * 0.03**2 + 0.03 * 0.97 * clip) / (0.97 * 0.03)
+    assert found["attenuation"] == pytest.approx(of_a_yes if few_values else 0.97)

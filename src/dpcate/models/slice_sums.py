@@ -71,8 +71,8 @@ class SliceSums:
         """
         if data.slices is None:
             raise ParameterError("sums by slice need a stage with `slices`.")
-        slices, law = data.slices, residual_law(data, released)
-        clip = _clip(data, law)
+        slices, law, farthest = data.slices, residual_law(data, released), max(abs(data.low), abs(data.high))
+        clip = _clip(law, farthest)
         release = CellSums(
             n_cells=slices.n_slices, bound=clip * data.loading_bound, mu=budget.mu, neighbours=budget.neighbours
         )
@@ -83,7 +83,7 @@ class SliceSums:
             return [release.exact(score, slices.of(rows.codes))]
 
         totals = release.release_total(lambda: data.total(work)[0], noise)
-        details = _details(totals, slices, _facts(data, slices, released)) | _clipping(law, clip)
+        details = _details(totals, slices, _facts(data, slices, released)) | _clipping(law, clip, farthest)
         return _constant(data, slices, details, Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void))
 
     def promise(self, budget: Budget) -> Guarantee:
@@ -105,9 +105,8 @@ def _constant(data: StageData, slices: Slices, details: Mapping[str, Any], guara
     )
 
 
-def _clip(data: StageData, law: TargetLaw | None) -> float:
+def _clip(law: TargetLaw | None, farthest: float) -> float:
     """Return where targets are clipped: a few standard deviations, further out where the law is lopsided."""
-    farthest = max(abs(data.low), abs(data.high))
     if law is None:
         return farthest
     fair = clip_at(law, mu=1.0, n_rows=1.0, n_terms=1, farthest=farthest)
@@ -138,9 +137,8 @@ def _details(totals: CellTotals, slices: Slices, facts: Mapping[str, NDArray[np.
     return {**plain, "cuts": list(slices.cuts)}
 
 
-def _clipping(law: TargetLaw | None, clip: float) -> dict[str, float]:
-    """Return how much of a small shift clipping leaves (what is not clipped), and the variance of a clipped target."""
+def _clipping(law: TargetLaw | None, clip: float, farthest: float) -> dict[str, float]:
+    """Return how much of an effect a clipped mean keeps, and the variance of a clipped target."""
     if law is None:
         return {"attenuation": 1.0, "clipped_variance": (clip / CLIP) ** 2}
-    inside = float(law.shares @ (np.abs(law.deviations) <= clip))
-    return {"attenuation": inside, "clipped_variance": law.clipped_variance(clip)}
+    return {"attenuation": law.kept(clip, farthest), "clipped_variance": law.clipped_variance(clip)}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["few_values", "yes_or_no"]
 
 MOSTLY = 0.75
-"""A target with more than this share of its rows in cells that stand alone has a few values."""
+"""A target has a few values if more than this share of its rows is in cells that stand alone and have rows for sure."""
 
 SURE = 4.0
 """Cells have rows if they hold this many standard deviations of their noise."""
@@ -44,7 +44,7 @@ def yes_or_no(noisy: NDArray[np.float64], noise_scale: float) -> bool:
 
 
 def few_values(noisy: NDArray[np.float64], shares: NDArray[np.float64], noise_scale: float) -> bool:
-    """Return whether most rows lie in cells that stand alone, two or more of which have rows for sure.
+    """Return whether most rows lie in two or more cells that stand alone and have rows for sure.
 
     One cell by itself tells nothing: bounds that are far too wide put everybody there.
 
