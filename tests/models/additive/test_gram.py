@@ -141,3 +141,74 @@ def test_entries_of_products_with_bends_count_as_products():
     assert trust[1, 8] == pytest.approx(trust[1, 7])
     assert found.variance[1, 8] == pytest.approx(found.variance[1, 7])
     assert found.variance[1, 8] > 1.5 * found.variance[1, 2]
+
+
+FEATURES = np.array([-1, *(6 * [0])])
+
+
+def released_of_lines(truth, noise, seed):
+    """Return noisy equations of a constant and six straight lines; all entries have noise, symmetric as they are."""
+    draw = np.random.default_rng([seed, 2]).normal(size=truth.shape)
+    upper = np.triu(draw, 1) + np.sqrt(2) * np.diag(np.diagonal(draw))
+    spread = noise * np.where(np.eye(len(truth)) > 0, np.sqrt(2), 1.0)
+    gram = truth + noise * (upper + np.triu(upper, 1).T)
+    return Equations(np.zeros(len(truth)), np.ones(len(truth)), gram, spread, 1.0, 1.0)
+
+
+def errors_of_lines(spreads, noise, *, averaged):
+    """Return mean squares of the estimate's error, real and stated, where features hang together by these spreads."""
+    lines = np.outer(FEATURES == 0, FEATURES == 0) & ~np.eye(len(FEATURES), dtype=bool)
+    predicted, real, stated = LEVEL * np.eye(len(FEATURES)), [], []
+    for seed, spread in enumerate(spreads):
+        by = np.triu(np.random.default_rng([seed, 1]).normal(size=lines.shape), 1) * LEVEL * spread
+        truth = predicted + by + by.T
+        equations = released_of_lines(truth, noise * LEVEL, seed)
+        found = estimate_gram(equations, predicted, LEVEL, FEATURES, averaged=averaged)
+        real.append(((found.entries - truth)[lines] ** 2).mean())
+        stated.append(found.variance[lines].mean())
+    return np.mean(real), np.mean(stated)
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.3])
+def test_averaged_over_spreads_less_noise_is_trusted_where_there_is_nothing(noise):
+    """Features that have nothing to do with each other but for chance: a table of 4,000 rows."""
+    (real, stated), (real_at_one, _) = (
+        errors_of_lines(np.full(300, 4000**-0.5), noise, averaged=averaged) for averaged in (True, False)
+    )
+    assert real < 0.7 * real_at_one
+    assert real < stated
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.3])
+def test_averaged_over_spreads_as_much_is_stated_as_there_is_over_their_prior(noise):
+    spreads = np.geomspace(0.02, 0.5, 14)
+    drawn = np.random.default_rng(2).choice(spreads, p=(1 / spreads) / (1 / spreads).sum(), size=2_000)
+    real, stated = errors_of_lines(drawn, noise, averaged=True)
+    assert stated == pytest.approx(real, rel=0.1)
+    assert stated != pytest.approx(1.3 * real, rel=0.1)
+
+
+def test_averaged_over_spreads_is_the_posterior_mean_under_their_prior():
+    """By brute force: spreads are drawn from the prior, differences with them, and those like the seen one count."""
+    orders, noise, spreads = np.array([-1, 0, 0]), 0.2 * LEVEL, np.geomspace(0.02, 0.5, 14)
+    truth = LEVEL * np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.35], [0.0, 0.35, 1.0]])
+    spread = noise * np.where(np.eye(3) > 0, np.sqrt(2), 1.0)
+    equations = Equations(np.zeros(3), np.ones(3), truth, spread, 1.0, 1.0)
+    found = estimate_gram(equations, LEVEL * np.eye(3), LEVEL, orders, averaged=True)
+    generator, chances = np.random.default_rng(0), (1 / spreads) / (1 / spreads).sum()
+    drawn = LEVEL * generator.choice(spreads, p=chances, size=2_000_000) * generator.normal(size=2_000_000)
+    like = drawn[np.abs(drawn + noise * generator.normal(size=len(drawn)) - 0.35 * LEVEL) < 0.01 * LEVEL]
+    assert len(like) > 5_000
+    assert found.entries[1, 2] == pytest.approx(like.mean(), rel=0.05)
+    assert found.variance[1, 2] == pytest.approx(like.var(), rel=0.08)
+
+
+@pytest.mark.parametrize("averaged", [True, False])
+def test_what_is_clearly_seen_is_followed_either_way(averaged):
+    truth = LEVEL * (0.5 * np.eye(len(FEATURES)) + 0.5)
+    truth[0, 1:] = truth[1:, 0] = 0.0
+    found = estimate_gram(
+        released_of_lines(truth, 0.1 * LEVEL, 3), LEVEL * np.eye(len(FEATURES)), LEVEL, FEATURES, averaged=averaged
+    )
+    pairs = np.triu(np.outer(FEATURES == 0, FEATURES == 0), 1)
+    assert found.entries[pairs].mean() == pytest.approx(0.5 * LEVEL, rel=0.15)
