@@ -15,7 +15,6 @@ from dpcate import AverageEffect
 from dpcate.learners.arms import ArmsOfOutcome
 from dpcate.learners.dr import Score
 from dpcate.models.additive.first_stage import EarlierErrors
-from dpcate.models.additive.gram import _at_one_spread
 from dpcate.models.additive.scales import _by_itself
 
 __all__ = ["VARIANTS", "run"]
@@ -68,7 +67,6 @@ VARIANTS = {
     "shipped": Variant(),
     ONE_OUTCOME: Variant(),
     "features measured as they are, however they hang together": Variant(constants={("mixing", "HARDLY"): 0.0}),
-    "entries of G trusted by the spread that is seen": Variant(constants={("gram", "_over_spreads"): _at_one_spread}),
     "no first look at correlations": Variant(constants={("learner", "looks_first"): never}),
     "products of features in the difference": Variant(stages={"difference": {"interactions": "plain"}}),
     "what the propensity's squared error takes left out of the spread": Variant(

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Gram", "estimate_gram", "positive"]
 
 _SMALLEST_SPREAD, _LARGEST_SPREAD = 0.02, 0.5
-_SPREADS = np.geomspace(_SMALLEST_SPREAD, _LARGEST_SPREAD, 14)
-"""By how much entries may differ from the prediction, as a share of the diagonal."""
-
 _SMALLEST_EIGENVALUES = 0.02, 0.15
 """Eigenvalues are raised to a share of the diagonal between these: by how much the noise may have lowered them."""
 
@@ -53,71 +50,25 @@ class Gram:
 
 
 def estimate_gram(
-    equations: Equations,
-    predicted: NDArray[np.float64],
-    level: float,
-    orders: NDArray[np.int64],
-    *,
-    averaged: bool = False,
+    equations: Equations, predicted: NDArray[np.float64], level: float, orders: NDArray[np.int64]
 ) -> Gram:
-    """Return the entry-wise empirical-Bayes estimate around ``predicted``.
-
-    Parameters
-    ----------
-    equations
-        The noisy entries.
-    predicted
-        What they are expected to be.
-    level
-        A diagonal entry's size.
-    orders
-        Of the functions.
-    averaged
-        Whether to average over how far entries may differ from the prediction, small differences being likelier: less
-        noise is trusted. Otherwise they differ as far as the noisy entries show, be it by chance, which follows strong
-        correlations from fewer rows.
-    """
+    """Return the entry-wise empirical-Bayes estimate around ``predicted``; ``level`` is a diagonal entry's size."""
     released = np.isfinite(equations.gram_noise)
     difference = np.where(released, equations.gram - predicted, 0.0)
     variance = np.where(released, equations.gram_noise, 1e6 * level) ** 2
     matrix, remaining = predicted.copy(), np.zeros_like(variance)
-    trusted, once = _over_spreads if averaged else _at_one_spread, 0.5 * (1.0 + np.eye(len(orders)))
     for mask in _groups(orders):
-        if mask.any():
-            trust, remaining[mask] = trusted(difference[mask], variance[mask], once[mask], level)
-            matrix[mask] += trust * difference[mask]
+        if not mask.any():
+            continue
+        weight = 1.0 / (variance[mask] + (0.1 * level) ** 2) ** 2
+        spread = float(((difference[mask] ** 2 - variance[mask]) * weight).sum() / weight.sum())
+        spread = float(np.clip(spread, (_SMALLEST_SPREAD * level) ** 2, (_LARGEST_SPREAD * level) ** 2))
+        trust = spread / (spread + variance[mask])
+        matrix[mask] += trust * difference[mask]
+        remaining[mask] = trust * variance[mask]
     noise = math.sqrt(len(orders) * float(remaining[released].mean())) / level
     least = float(np.clip(noise, *_SMALLEST_EIGENVALUES))
     return Gram(positive(matrix, least * level), remaining, least, matrix)
-
-
-def _at_one_spread(
-    difference: NDArray[np.float64], variance: NDArray[np.float64], once: NDArray[np.float64], level: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the part of each difference that is trusted, and the variance that remains, at the spread that is seen."""
-    weight = once / (variance + (0.1 * level) ** 2) ** 2
-    spread = float(((difference**2 - variance) * weight).sum() / weight.sum())
-    spread = float(np.clip(spread, (_SMALLEST_SPREAD * level) ** 2, (_LARGEST_SPREAD * level) ** 2))
-    trust = spread / (spread + variance)
-    return trust, trust * variance
-
-
-def _over_spreads(
-    difference: NDArray[np.float64], variance: NDArray[np.float64], once: NDArray[np.float64], level: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the same averaged over the spreads that explain the differences, small ones being likelier.
-
-    ``once`` is how much each entry counts: those on both sides of the diagonal are one. What is left of a difference
-    varies with the spread, and that remains too.
-    """
-    spreads = (_SPREADS * level)[:, None] ** 2
-    gain = difference**2 * spreads / (variance * (spreads + variance)) - np.log1p(spreads / variance)
-    likely = 0.5 * gain @ once - np.log(_SPREADS)
-    weights = np.exp(likely - likely.max())
-    weights /= weights.sum()
-    trusts = spreads / (spreads + variance)
-    trust = weights @ trusts
-    return trust, trust * variance + (weights @ (trusts - trust) ** 2) * difference**2
 
 
 def positive(matrix: NDArray[np.float64], lowest: float) -> NDArray[np.float64]:

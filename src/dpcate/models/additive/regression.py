@@ -278,7 +278,7 @@ class MomentRegression:
         n_rows = equations.effective_rows(shape, layout, self.n_rows) if before is None else before.n_rows
         level = n_rows * float(weight.mean())
         if before is None:
-            gram = estimate_gram(equations, n_rows * shape, level, layout.basis.orders, averaged=self.data.loose)
+            gram = estimate_gram(equations, n_rows * shape, level, layout.basis.orders)
         else:
             least = before.gram.least
             gram = Gram(positive(n_rows * shape + before.correction, least * level), before.gram.variance, least)
