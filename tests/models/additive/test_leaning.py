@@ -88,6 +88,27 @@ def test_what_goes_with_the_propensity_is_hardly_shrunk_and_the_rest_as_before()
     assert kept[True] < 0.8
 
 
+def test_what_goes_with_the_propensity_does_not_make_its_columns_look_as_if_they_did_not_matter():
+    """A column whose line goes with the propensity has a bend too: its scale is that of both, so the bend is kept."""
+    G = 300.0 * np.eye(N)
+    line, bend = 1, 2
+    leaning = np.zeros(N)
+    leaning[line] = 1.0
+    theta = np.zeros(N)
+    theta[[line, bend]] = 1.2, 0.4
+    kept = []
+    for seed in range(40):
+        z = G @ theta + 60.0 * np.random.default_rng(seed).normal(size=N)
+        gram = Gram(G, np.zeros((N, N)))
+        priors = {name: Prior(SIZES, GROUPS, each) for name, each in (("plain", None), ("leaning", leaning))}
+        found = {name: solve(z, 60.0**2 * np.eye(N), gram, sampling=1.0, prior=prior) for name, prior in priors.items()}
+        assert found["leaning"].log_scales == pytest.approx(found["plain"].log_scales, abs=1e-6)
+        expected = [found[name].doubt(alike=True).expected for name in ("leaning", "plain")]
+        assert expected[0] == pytest.approx(expected[1], rel=1e-6)
+        kept.append(found["leaning"].mean[bend] / theta[bend])
+    assert np.mean(kept) > 0.75
+
+
 @pytest.mark.parametrize("size", [0.0, 0.1, 0.5])
 def test_the_stated_error_of_the_released_outcome_holds_along_the_leaning(size):
     theta, prior, scores = size * LEANING, Prior(SIZES, GROUPS, LEANING), []

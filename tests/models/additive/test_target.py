@@ -6,7 +6,15 @@ import pytest
 
 from dpcate.mechanisms import SeededNoise
 from dpcate.models import Budget, StageData
-from dpcate.models.additive.target import EVENLY, LONGER, TargetLaw, clip_at, clip_of_mean
+from dpcate.models.additive.target import (
+    EVENLY,
+    LARGEST_UNFAIRNESS,
+    LONGER,
+    UNFAIR_BEFORE_MEAN,
+    TargetLaw,
+    clip_at,
+    clip_of_mean,
+)
 from dpcate.models.additive.target_histogram import N_CELLS, release_target_law
 from dpcate.schema import Number
 
@@ -191,6 +199,29 @@ def test_the_clip_grows_with_the_budget_and_stays_inside_the_bounds():
     assert clips[-1] > clips[0] > 0
     assert clip(1.0, n_rows=1e6) > clip(1.0, n_rows=1e2)
     assert clip(1e9, farthest=3.0) == 3.0
+
+
+def released_with_a_long_side(seed):
+    """A normal outcome's law where noise shows mass far out on one side that nobody has."""
+    generator = np.random.default_rng(seed)
+    points = np.linspace(-20.0, 20.0, 161)
+    shares = np.exp(-0.5 * ((points - 2.0) / 2.0) ** 2)
+    shares /= shares.sum()
+    spurious = np.where(points > 8.0, generator.uniform(0.0, 1.0, len(points)), 0.0)
+    shares = 0.98 * shares + 0.02 * spurious / spurious.sum()
+    centre = float(shares @ points)
+    return TargetLaw(centre, points - centre, shares)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_less_noise_is_worth_more_than_fairness_the_bound_is_nearer_and_still_fair_enough(seed):
+    law = released_with_a_long_side(seed)
+    options = {"mu": 0.1, "n_rows": 4_000, "n_terms": 37, "farthest": 22.0}
+    fair, near = clip_at(law, **options), clip_at(law, **options, before_mean=True)
+    assert near < 0.7 * fair
+    assert law.unfairness(fair, law.attenuation(fair)) <= LARGEST_UNFAIRNESS
+    assert law.unfairness(near, law.attenuation(near)) <= UNFAIR_BEFORE_MEAN
+    assert near > law.scale, "a bound within one standard deviation would lose more signal than noise"
 
 
 def test_a_scaled_law_is_centred_and_narrower():

@@ -5,7 +5,8 @@ Everything here is post-processing of released numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,6 +80,18 @@ class Evidence:
         self.plain = np.minimum(prior.sizes, plain**2)[self.free]
         self.certain = not gram.variance.any()
         self.members = (prior.groups[:, None] == np.arange(1, prior.groups.max() + 1)).astype(np.float64)
+
+    def without_leaning(self) -> Evidence:
+        """Return the same without a direction in which coefficients may lie whatever their scales.
+
+        That direction explains what it points to, and the scales of the columns that it goes through would be learned
+        from what is left: as small, though these columns matter most.
+        """
+        if self.prior.leaning is None:
+            return self
+        plain = copy(self)
+        plain.prior = replace(self.prior, leaning=None)
+        return plain
 
     def law(self, log_scales: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """Return prior variances, the inverse of the covariance of z, and the logarithm of its determinant."""

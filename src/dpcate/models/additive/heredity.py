@@ -79,4 +79,4 @@ def hereditary(prior: Prior, basis: Basis, coefficients: NDArray[np.float64], *,
 
 def _surprise(posterior: Posterior) -> float:
     """Return the negative log likelihood of the equations at the scales that were found."""
-    return posterior.evidence(posterior.log_scales)[0]
+    return posterior.evidence.without_leaning()(posterior.log_scales)[0]

@@ -40,7 +40,7 @@ class Posterior:
 
     def doubt(self, *, alike: bool = False) -> ScaleDoubt:
         """Return what not knowing the scales adds to the error; ``alike``: where they are large or small together."""
-        return scale_doubt(self.evidence, self.log_scales, alike=alike)
+        return scale_doubt(self.evidence.without_leaning(), self.log_scales, alike=alike)
 
 
 def solve(
@@ -64,7 +64,7 @@ def solve(
     sampling
         Residual variance: sampling noise has covariance ``sampling * G``.
     prior
-        Prior variances.
+        Prior variances. Scales are learned without the prior's leaning.
     start
         Log scales to start the search from; None is the mean of their prior.
     near
@@ -74,7 +74,7 @@ def solve(
     unknown = np.full(int(prior.groups.max()), SCALE_MEAN)  # group 0 has no scale of its own
     log_scales = unknown if start is None else start
     if len(log_scales) > 0:
-        log_scales = minimise(evidence, log_scales, low=SMALLEST_SCALE, high=LARGEST_SCALE, near=near)
+        log_scales = minimise(evidence.without_leaning(), log_scales, low=SMALLEST_SCALE, high=LARGEST_SCALE, near=near)
     variances, inverse, _ = evidence.law(log_scales)
     crossing = prior.times(variances, gram.matrix)
     gain = crossing @ inverse

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -95,15 +95,13 @@ class MomentRegression:
     @cached_property
     def clip(self) -> float:
         """Where the target is clipped around its centre."""
-        farthest = self.farthest
-        if self.data.kind == "probability":
+        farthest, data = self.farthest, self.data
+        if data.kind == "probability":
             return farthest
-        n_terms = 1 if self.data.constant else 1 + 6 * len(self.data.columns)
-        fair = clip_at(
-            self.target, mu=self.mu, n_rows=self.n_rows, n_terms=n_terms, farthest=farthest, of_mean=self.data.constant
-        )
-        if not self.data.constant:
-            return fair
+        clipped = partial(clip_at, self.target, mu=self.mu, n_rows=self.n_rows, farthest=farthest)
+        if not data.constant:
+            return clipped(n_terms=1 + 6 * len(data.columns), before_mean=data.before_mean)
+        fair = clipped(n_terms=1, of_mean=True)
         noise, earlier = self._per_row / (self.mu * self.n_rows), self.earlier
 
         def moved(clip: float) -> float:

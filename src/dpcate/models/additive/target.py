@@ -31,8 +31,10 @@ LEAST_CLIP, CLIP_SLOPE, CLIP_AT = 1.1, 0.3, 100.0
 N_QUANTILES, SMALLEST_CHANCE = 16, 1e-4
 """Weights that stand for all of them, and the smallest probability that one may come from."""
 
-LARGEST_UNFAIRNESS, _STEP = 0.03, 1.1
-"""Shifts may be misread by this many standard deviations; the bound moves out by this factor at a time."""
+LARGEST_UNFAIRNESS, UNFAIR_BEFORE_MEAN, _STEP = 0.03, 0.2, 1.1
+"""Shifts may be misread by this many standard deviations; by the second number in regressions whose errors matter to a
+mean only as multiplied with those of a propensity, so that less noise is worth more (chosen on
+`benchmarks/tuning_data.py`). The bound moves out by the third at a time."""
 
 EVENLY, LONGER = 0.2, 1.3
 """What clipping takes from both sides of a mean's target cancels as far as it is the same; this part of it is taken to
@@ -214,7 +216,16 @@ def law_of_target(law: TargetLaw, data: StageData, made_up: NDArray[np.uint16]) 
     return replace(law, centre=float(np.clip(data.middle(made_up).mean(), data.low, data.high)))
 
 
-def clip_at(law: TargetLaw, *, mu: float, n_rows: float, n_terms: int, farthest: float, of_mean: bool = False) -> float:
+def clip_at(
+    law: TargetLaw,
+    *,
+    mu: float,
+    n_rows: float,
+    n_terms: int,
+    farthest: float,
+    of_mean: bool = False,
+    before_mean: bool = False,
+) -> float:
     """Return where to clip: near one standard deviation while noise wins, further out the more the budget allows.
 
     Where the law is lopsided (a yes/no target, a long tail), clipping would answer a shift by another amount than it
@@ -230,11 +241,14 @@ def clip_at(law: TargetLaw, *, mu: float, n_rows: float, n_terms: int, farthest:
         Largest distance of a target from the centre: nothing is clipped there.
     of_mean
         Whether a mean alone is wanted: shifts are then divided by the share inside.
+    before_mean
+        Whether the errors of the regression matter to a mean only: less noise is then worth more than fairness.
     """
+    unfair = UNFAIR_BEFORE_MEAN if before_mean else LARGEST_UNFAIRNESS
     kept = law.inside if of_mean and not law.few_values else law.attenuation
     strength = mu * n_rows / math.sqrt(n_terms)
     clip = law.scale * (LEAST_CLIP + CLIP_SLOPE * math.log(max(strength / CLIP_AT, 1.0)))
-    while clip < farthest and law.unfairness(clip, kept(clip)) > LARGEST_UNFAIRNESS:
+    while clip < farthest and law.unfairness(clip, kept(clip)) > unfair:
         clip *= _STEP
     return float(min(clip, farthest))
 
