@@ -92,6 +92,12 @@ def test_what_is_explained_does_not_bring_a_yes_nearer():
     assert clip_at(left, mu=0.1, n_rows=1_000, n_terms=20, farthest=1.0) > 0.85
 
 
+def test_less_noise_is_not_worth_a_yes_before_a_mean_either():
+    options = {"mu": 0.1, "n_rows": 1_000, "n_terms": 20, "farthest": 1.0}
+    assert clip_at(RARE, before_mean=True, **options) == clip_at(RARE, **options) > 0.85
+    assert clip_at(replace(RARE, few_values=False), before_mean=True, **options) < 0.75
+
+
 def test_a_mean_of_few_values_keeps_what_clipping_leaves_of_a_yes():
     """Twice as many yes move the mean of the clipped by the stated part of what they move the mean by."""
     reach = 0.4

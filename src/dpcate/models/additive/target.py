@@ -242,9 +242,11 @@ def clip_at(
     of_mean
         Whether a mean alone is wanted: shifts are then divided by the share inside.
     before_mean
-        Whether the errors of the regression matter to a mean only: less noise is then worth more than fairness.
+        Whether the errors of the regression matter to a mean only: less noise is then worth more than fairness, but
+        not where the target has a few values. What a bound takes from a rare yes depends on how likely it is, so that
+        a later round would take back what an earlier one found.
     """
-    unfair = UNFAIR_BEFORE_MEAN if before_mean else LARGEST_UNFAIRNESS
+    unfair = UNFAIR_BEFORE_MEAN if before_mean and not law.few_values else LARGEST_UNFAIRNESS
     kept = law.inside if of_mean and not law.few_values else law.attenuation
     strength = mu * n_rows / math.sqrt(n_terms)
     clip = law.scale * (LEAST_CLIP + CLIP_SLOPE * math.log(max(strength / CLIP_AT, 1.0)))
