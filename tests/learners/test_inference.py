@@ -124,7 +124,8 @@ def test_one_object_holds_the_average_and_all_groups(fitted):
         assert frame.index.name == "people"
         assert list(frame.columns) == ["share", "point_estimate", "stderr", "zstat", "pvalue", "ci_lower", "ci_upper"]
         assert tuple(frame.loc["everybody", ["ci_lower", "ci_upper"]]) == release.ate_interval(alpha=0.1)
-        assert inference.average == release.ate_inference()
+        assert inference.average == inference.population_summary() == release.ate_inference()
+        assert not hasattr(inference, "effects"), "groups overlap: a mean over them is nobody's"
         assert frame["ci_lower"].tolist()[1:] == pytest.approx([group.lower for _, group in groups], rel=1e-12)
         assert frame["ci_upper"].tolist()[1:] == pytest.approx([group.upper for _, group in groups], rel=1e-12)
         centres = np.array([group.effect + group.shift for _, group in groups])

@@ -35,31 +35,36 @@ class FittedInference:
         Who they are, and their noisy shares of the rows.
     average
         The effect on everybody.
-    effects
+    _effects
         The effect on everybody, then on each group, each with an interval of its own; those of
-        :meth:`~dpcate.learners.cate.CateLearner.group_effects` hold together.
+        :meth:`~dpcate.learners.cate.CateLearner.group_effects` hold together. Not for everyone: its rows overlap, so
+        that their mean is nobody's.
     """
 
     labels: tuple[str, ...]
     shares: NDArray[np.float64]
     average: AverageInference
-    effects: EffectInference
+    _effects: EffectInference
 
     def zstat(self, value: float = 0.0) -> NDArray[np.float64]:
         """Return by how many standard errors the centre of each interval differs from ``value``."""
-        return self.effects.zstat(value)
+        return self._effects.zstat(value)
 
     def pvalue(self, value: float = 0.0) -> NDArray[np.float64]:
         """Return the two-sided p-value of each effect being ``value``; not adjusted for asking about many groups."""
-        return self.effects.pvalue(value)
+        return self._effects.pvalue(value)
 
     def conf_int(self, alpha: float = 0.05) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return lower and upper limits of each effect, each by itself."""
-        return self.effects.conf_int(alpha)
+        return self._effects.conf_int(alpha)
+
+    def population_summary(self) -> AverageInference:
+        """Return the effect on everybody."""
+        return self.average
 
     def summary_frame(self, alpha: float = 0.05, value: float = 0.0) -> pd.DataFrame:
         """Return one row for everybody and one per group as a pandas frame, under EconML's names."""
-        frame = self.effects.summary_frame(alpha, value)
+        frame = self._effects.summary_frame(alpha, value)
         frame.insert(0, "share", self.shares)
         return frame.set_axis(list(self.labels), axis="index").rename_axis("people")
 
@@ -80,7 +85,7 @@ def summarise(average: AverageInference, features: Sequence[GroupEffects]) -> Fi
         labels=(EVERYBODY, *(label for label, _ in named)),
         shares=np.array([1.0, *(group.share for group in found)]),
         average=average,
-        effects=EffectInference(
+        _effects=EffectInference(
             point_estimate=np.array([average.mean_point, *(group.effect for group in found)]),
             shift=np.array([average.shift_mean, *(group.shift for group in found)]),
             stderr=np.array([average.stderr_mean, *(group.stderr for group in found)]),

@@ -12,6 +12,7 @@ from dpcate.models.additive.evidence import Evidence
 from dpcate.models.additive.gram import Gram
 from dpcate.models.additive.leaning import propensity_leaning
 from dpcate.models.additive.posterior import Prior, solve
+from dpcate.models.additive.scales import scale_doubt
 from dpcate.schema import Category, Number
 from dpcate.tables import GRID
 
@@ -105,6 +106,8 @@ def test_what_goes_with_the_propensity_does_not_make_its_columns_look_as_if_they
         assert found["leaning"].log_scales == pytest.approx(found["plain"].log_scales, abs=1e-6)
         expected = [found[name].doubt(alike=True).expected for name in ("leaning", "plain")]
         assert expected[0] == pytest.approx(expected[1], rel=1e-6)
+        moved = scale_doubt(found["leaning"].evidence, found["leaning"].log_scales, alike=True)
+        assert found["leaning"].doubt(alike=True).covariance == pytest.approx(moved.covariance)
         kept.append(found["leaning"].mean[bend] / theta[bend])
     assert np.mean(kept) > 0.75
 

@@ -6,7 +6,7 @@ per group of coefficients; the scales maximise the marginal likelihood of z unde
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,8 +39,16 @@ class Posterior:
     evidence: Evidence
 
     def doubt(self, *, alike: bool = False) -> ScaleDoubt:
-        """Return what not knowing the scales adds to the error; ``alike``: where they are large or small together."""
-        return scale_doubt(self.evidence.without_leaning(), self.log_scales, alike=alike)
+        """Return what not knowing the scales adds to the error; ``alike``: where they are large or small together.
+
+        Scales are judged as they were learned, without a leaning. What another scale would change is the estimate that
+        there is, with it.
+        """
+        judged = scale_doubt(self.evidence.without_leaning(), self.log_scales, alike=alike)
+        if self.evidence.prior.leaning is None:
+            return judged
+        moved = scale_doubt(self.evidence, self.log_scales, alike=alike)
+        return replace(judged, covariance=moved.covariance)
 
 
 def solve(
