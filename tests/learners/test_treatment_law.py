@@ -65,7 +65,7 @@ def slopes(runs=12):
     found = []
     for seed in range(runs):
         X, T, Y, _ = draw_wide(seed)
-        outcome = AverageEffect(WIDE, epsilon=0.5, random_state=seed).fit(Y, T, X=X).models_["outcome"]
+        outcome = AverageEffect(WIDE, epsilon=0.3, random_state=seed).fit(Y, T, X=X).models_["outcome"]
         X, _, _, along = draw_wide(1000 + seed)
         found.append(np.cov(outcome.predict(encode_features(X, WIDE)), along)[0, 1] / along.var())
     return float(np.mean(found))

@@ -227,41 +227,6 @@ def test_where_less_noise_is_worth_more_than_fairness_the_bound_is_nearer_and_st
     assert outcome.inside(near) > 0.8, "of the rows that there are hardly any is clipped"
 
 
-def spending(chance, n_points=160):
-    """The law of amounts that are mostly zero: spent with a chance, and then spread like an exponential."""
-    points = np.linspace(0.0, 40.0, n_points)
-    shares = chance * np.exp(-points / 8.0) / np.exp(-points / 8.0).sum()
-    shares[0] += 1.0 - chance
-    return TargetLaw(float(shares @ points), points - shares @ points, shares)
-
-
-@pytest.mark.parametrize("chance", [0.05, 0.2, 0.4])
-def test_an_amount_that_is_mostly_zero_is_not_clipped_nearer(chance):
-    law = spending(chance)
-    options = {"mu": 0.1, "n_rows": 4_000, "n_terms": 37, "farthest": 40.0}
-    assert law.peaked
-    assert clip_at(law, **options, before_mean=True) == clip_at(law, **options)
-
-
-def test_common_laws_are_not_taken_for_mostly_one_value():
-    points = np.linspace(0.0, 1.0, 321)
-    laws = {
-        "even": np.ones(321),
-        "normal": np.exp(-0.5 * ((points - 0.5) / 0.1) ** 2),
-        "exponential": np.exp(-points / 0.1),
-    }
-    found = {}
-    for name, density in laws.items():
-        shares = density / density.sum()
-        law = TargetLaw(float(shares @ points), points - shares @ points, shares)
-        steps = np.arange(len(points))
-        width = int(0.5 * law.scale / (points[1] - points[0])) + 1
-        found[name] = max(shares[steps[k : k + width]].sum() for k in steps)
-        assert not law.peaked
-        assert not law.scaled(0.3).peaked
-    assert found == pytest.approx({"even": 0.14, "normal": 0.2, "exponential": 0.39}, abs=0.02)
-
-
 def test_a_scaled_law_is_centred_and_narrower():
     half = NORMAL.scaled(0.5)
     assert half.scale == pytest.approx(1.0, rel=1e-6)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcate.models.additive.heaps import one_heap
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -27,10 +29,6 @@ RESIDUAL = "residual_law"
 
 LEAST_CLIP, CLIP_SLOPE, CLIP_AT = 1.1, 0.3, 100.0
 """Clip at LEAST_CLIP standard deviations, and CLIP_SLOPE more for every factor e of budget beyond CLIP_AT."""
-
-MOSTLY = 0.5
-"""A target is mostly one value where more than this share lies within half a standard deviation; evenly spread, normal
-and exponential targets have 14, 20 and 39 percent there."""
 
 N_QUANTILES, SMALLEST_CHANCE = 16, 1e-4
 """Weights that stand for all of them, and the smallest probability that one may come from."""
@@ -69,14 +67,6 @@ class TargetLaw:
     def scale(self) -> float:
         """Standard deviation."""
         return float(np.sqrt(self.shares @ self.deviations**2))
-
-    @property
-    def peaked(self) -> bool:
-        """Whether most targets lie within half a standard deviation: they are zero, and now and then more."""
-        order = np.argsort(self.deviations)
-        deviations, below = self.deviations[order], np.append(0.0, np.cumsum(self.shares[order]))
-        ends = np.searchsorted(deviations, deviations + 0.5 * self.scale, side="right")
-        return bool((below[ends] - below[:-1]).max() > MOSTLY)
 
     def attenuation(self, reach: float) -> float:
         """Return the factor by which clipping at ``reach`` shrinks an effect: E[u clip(u)] / E[u^2].
@@ -255,11 +245,10 @@ def clip_at(
         Whether a mean alone is wanted: shifts are then divided by the share inside.
     before_mean
         Whether the errors of the regression matter to a mean only: less noise is then worth more than fairness, but
-        not where the target has a few values or is mostly one. What a bound takes from a rare yes, or from a rare
-        amount, depends on how likely it is, so that a later round would take back what an earlier one found.
+        not where the target is no single heap. What a bound takes from a rare yes, from a rare amount, or from one of
+        two heaps depends on how likely it is, so that a later round would take back what an earlier one found.
     """
-    even = before_mean and not (law.few_values or law.peaked)
-    unfair = UNFAIR_BEFORE_MEAN if even else LARGEST_UNFAIRNESS
+    unfair = UNFAIR_BEFORE_MEAN if before_mean and one_heap(law) else LARGEST_UNFAIRNESS
     kept = law.inside if of_mean and not law.few_values else law.attenuation
     strength = mu * n_rows / math.sqrt(n_terms)
     clip = law.scale * (LEAST_CLIP + CLIP_SLOPE * math.log(max(strength / CLIP_AT, 1.0)))
