@@ -92,6 +92,9 @@ VARIANTS = {
     "tails as long as the law says": Variant(constants={("target", "LONGER"): 1.0}),
     "of what is cut evenly 0.05 counts": Variant(constants={("target", "EVENLY"): 0.05}),
     "of what is cut evenly 0.4 counts": Variant(constants={("target", "EVENLY"): 0.4}),
+    "outcome and difference clipped as fairly as elsewhere": Variant(
+        constants={("target", "UNFAIR_BEFORE_MEAN"): 0.03}
+    ),
     "what regressions leave guessed before the mean, too": Variant(constants={("rounds", "law_to_release"): guessed}),
     "stage weights 0.3, 0.3, 0.08, 0.32": weighted(propensity=0.3, outcome=0.3, difference=0.08, effect=0.32),
     "stage weights 0.28, 0.38, 0.06, 0.28": weighted(propensity=0.28, outcome=0.38, difference=0.06, effect=0.28),

@@ -114,7 +114,8 @@ class Stage:
         both have and neither model knows would be taken for an effect of the treatment, so the model may look for it.
     before_mean
         Whether a later stage takes the mean of a target made of what this one leaves, whose law should then rather be
-        too wide than too narrow.
+        too wide than too narrow. The mean must be one in which this stage's errors are multiplied with a propensity's
+        or average out: bounds are chosen for little noise, and may misread how far people differ.
     loose
         Whether the function should be shrunk less than is best for itself, because a later stage multiplies its error
         with another's: what shrinking takes from both is a bias there.

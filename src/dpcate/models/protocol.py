@@ -128,7 +128,8 @@ class StageData:
         and neither model knows would be taken for an effect.
     before_mean
         Whether a later stage takes the mean of a target made of what this one leaves, whose law should then rather be
-        too wide than too narrow.
+        too wide than too narrow. The mean must be one in which this stage's errors are multiplied with a propensity's
+        or average out: bounds are chosen for little noise, and may misread how far people differ.
     loose
         Whether f should be shrunk less than is best for itself, because its error will be multiplied with another's.
     slices
