@@ -29,7 +29,7 @@ __all__ = ["run", "study"]
 SETUPS = ("A", "B", "C", "linear", "D", "E")
 SIZES = (1000, 4000, 16000)
 EPSILONS = (1.0, 4.0, 16.0)
-PLANS = {"shared": (200, 260), "split": (100, 260)}
+PLANS = {"shared": (200, 260), "split": (100, 120)}
 """How many runs per cell each plan has, of the R-learner and of AverageEffect: one number per run tells less than two
 thousand people do. The first plan is the default."""
 TEST_ROWS = 2_000

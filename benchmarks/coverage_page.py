@@ -31,12 +31,12 @@ def page(cells: list[dict]) -> str:
 
 def _introduction(cells: list[dict]) -> str:
     people, average = (_within(cells, key) for key in BARS)
-    n_runs = min(cell["average_runs"] for cell in cells)
-    unsure = 100 * (0.95 * 0.05 / n_runs) ** 0.5
+    n_runs = dict.fromkeys(cell["average_runs"] for cell in cells)
+    unsure = " and ".join(f"{100 * (0.95 * 0.05 / runs) ** 0.5:.1f} with {runs}" for runs in n_runs)
     return f"""# Coverage, cell by cell
 
 How often 95 % intervals hold, in percent, and in brackets how wide they are on average. Wanted are 93 to 99 % of people and 93 to 98 % of averages; what is beyond that is **bold**:
-of {len(cells)} cells, {people} are within for people and {average} for the average, whose share of {n_runs} runs is itself known to {unsure:.1f} percent points (one standard error). The trivial interval is
+of {len(cells)} cells, {people} are within for people and {average} for the average, whose share has itself a standard error of about {unsure} runs per cell, in percent points. The trivial interval is
 what the outcome's bounds allow before anything is looked at. On D people's target is the best additive approximation of the effect. Why cells are beyond: [intervals](intervals.md), section 11.
 
 Measured with `python -m benchmarks.run coverage` ([more columns](../../benchmarks/results/coverage.md)); this page is written by `python -m benchmarks.coverage_page`."""
