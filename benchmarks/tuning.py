@@ -54,6 +54,10 @@ def by_square_root(shares: np.ndarray, _power: float) -> np.ndarray:
     return _coordinate(shares, 0.5)
 
 
+def misreading(allowed: float | None) -> Variant:
+    return Variant(stages={name: {"misread": allowed} for name in ("outcome", "effect")})
+
+
 VARIANTS = {
     "shipped": Variant(),
     "curves in the rank": Variant(constants={("curves", "_coordinate"): by_rank}),
@@ -73,6 +77,9 @@ VARIANTS = {
     ),
     "clip from 0.9 standard deviations": Variant(constants={("target", "LEAST_CLIP"): 0.9}),
     "clip from 2 standard deviations": Variant(constants={("target", "LEAST_CLIP"): 2.0}),
+    "outcome and effect clipped as fairly as elsewhere": misreading(None),
+    "shifts misread by up to 0.06 standard deviations": misreading(0.06),
+    "shifts misread by up to 0.2 standard deviations": misreading(0.2),
     "columns' histogram 10 %": Variant(options={"columns_share": 0.1}),
     "columns' histogram 30 %": Variant(options={"columns_share": 0.3}),
     "target's histogram 7 %": Variant(options={"target_share": 0.07}),

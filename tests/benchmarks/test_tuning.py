@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import average_tuning, tuning, tuning_data
 
-STUDIES = (*tuning.VARIANTS.values(), *average_tuning.VARIANTS.values())
+STUDIES = (*tuning.VARIANTS.values(), *average_tuning.VARIANTS.values(), *average_tuning.OWN_ROWS.values())
 CONSTANTS = {constant for variant in STUDIES for constant in variant.constants}
 
 

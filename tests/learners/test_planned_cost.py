@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from dpcate import DRLearner, RLearner, SLearner
+from dpcate import AverageEffect, DRLearner, RLearner, SLearner
 from dpcate.models import Ebm
 
 
-@pytest.mark.parametrize("kind", [DRLearner, RLearner, SLearner])
+@pytest.mark.parametrize("kind", [AverageEffect, DRLearner, RLearner, SLearner])
 @pytest.mark.parametrize("plan", ["shared", "split"])
 @pytest.mark.parametrize("neighbours", ["replace", "add_remove"])
 @pytest.mark.parametrize("model", ["additive", Ebm(rounds=2)], ids=["additive", "ebm"])

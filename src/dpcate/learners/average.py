@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcate.accounting import mu_for
 from dpcate.errors import ParameterError
 from dpcate.learners.adjusted import AdjustedLearner
 from dpcate.learners.arms import ArmsByDifference
+from dpcate.learners.division import divided
 from dpcate.learners.dr import Score
 from dpcate.learners.nuisances import outcome_stage
+from dpcate.learners.options import make_plan
 from dpcate.learners.people import draw_people
 from dpcate.learners.residuals import residual_stage
 from dpcate.learners.stage import Stage
-from dpcate.models import POSTERIOR, AdditiveFunction, constant_document, uncertainty_of
+from dpcate.models import POSTERIOR, Additive, AdditiveFunction, constant_document, uncertainty_of
+from dpcate.splitting import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -25,9 +29,9 @@ if TYPE_CHECKING:
     from dpcate.learners.cate import ModelChoice
     from dpcate.learners.nuisances import Propensity
     from dpcate.learners.released import Released
+    from dpcate.learners.run import Run
     from dpcate.models import Interactions
     from dpcate.schema import Schema
-    from dpcate.splitting import Plan
     from dpcate.tables import Rows
 
 __all__ = ["AverageEffect"]
@@ -36,13 +40,13 @@ _POPULATIONS = ("all", "treated")
 
 _WEIGHTS = {"propensity": 0.28, "outcome": 0.34, "difference": 0.06, "effect": 0.32}
 """Shares of mu^2: a mean needs little, and the product of the first stages' errors is most of what it does not know.
-Chosen on the data of `benchmarks/tuning_data.py`."""
+Chosen on the data of `benchmarks/tuning_data.py`. Where the number of rows is public, it decides too (`_divided`)."""
 
 _KNOWN_WEIGHTS = {"outcome": 0.26, "difference": 0.06, "effect": 0.68}
 """The same where the propensity is known: there is no such product."""
 
 _SHARES = {"propensity": 0.26, "outcome": 0.26, "difference": 0.08, "effect": 0.4}
-"""Shares of the rows where each stage has its own."""
+"""Shares of the rows where each stage has its own. Where the number of rows is public, it decides too."""
 
 _DIFFERENCE_SIGNAL = 0.03
 """How far effects are expected to differ between people, relative to the outcome's variance: less than the R-learner
@@ -53,6 +57,11 @@ _N_PEOPLE = 20_000
 """Made-up people that a share is averaged over where no released number says it."""
 
 _FIRST_STAGES = "propensity", "outcome"
+_ARMS = "outcome", "difference"
+
+_MISREAD = 0.2
+"""By how many standard deviations outcome and difference may misread a shift of half of one: their errors matter only
+as multiplied with the propensity's. Chosen on the same data."""
 
 _INTERACTIONS: dict[str, Interactions] = {"propensity": "bent", "outcome": "sought", "difference": "none"}
 """How the stages look for interactions of features. One that propensity and outcome miss is a bias that no interval
@@ -126,11 +135,21 @@ class AverageEffect(AdjustedLearner):
                 share=_SHARES[stage.name],
                 interactions=_INTERACTIONS.get(stage.name, "plain"),
                 signal=_DIFFERENCE_SIGNAL if stage.name == "difference" else stage.signal,
-                before_mean=stage.name in ("outcome", "difference"),
+                before_mean=stage.name in _ARMS,
+                misread=_MISREAD if stage.name in _ARMS else None,
                 loose=propensity.known is None and stage.name in _FIRST_STAGES,
             )
             for stage in stages
         )
+
+    def _divided(self, run: Run, n_rows: int) -> Run:
+        """Return the run with more for the first stages where these see little, as only their product matters."""
+        mine = not isinstance(self.plan, Plan) and isinstance(run.base_learner, Additive)
+        if not mine or run.schema.propensity is not None:
+            return run
+        mu = mu_for(run.epsilon, run.delta)
+        stages = divided(run.stages, mean="effect", fixed="difference", mu=mu, n_rows=n_rows)
+        return replace(run, stages=stages, plan=make_plan(self.plan, stages))
 
     def _mean(self, propensity: Propensity) -> Stage:
         """Return the stage whose function is the mean of the score."""

@@ -114,8 +114,11 @@ class Stage:
         both have and neither model knows would be taken for an effect of the treatment, so the model may look for it.
     before_mean
         Whether a later stage takes the mean of a target made of what this one leaves, whose law should then rather be
-        too wide than too narrow. The mean must be one in which this stage's errors are multiplied with a propensity's
-        or average out: bounds are chosen for little noise, and may misread how far people differ.
+        too wide than too narrow.
+    misread
+        By how many standard deviations bounds may make the model misread a shift of half of one, for less noise: where
+        the stage's errors are multiplied with a propensity's, or are a small part of what noise does. None is what a
+        model does for any target.
     loose
         Whether the function should be shrunk less than is best for itself, because a later stage multiplies its error
         with another's: what shrinking takes from both is a bias there.
@@ -152,6 +155,7 @@ class Stage:
     interactions: Interactions = "plain"
     shared_with: str | None = None
     before_mean: bool = False
+    misread: float | None = None
     loose: bool = False
     kind: TargetKind = "mean"
     weight: float = 1.0
@@ -164,6 +168,8 @@ class Stage:
             raise ParameterError(f"stage {self.name!r} needs both `loading` and `loading_bound`, or neither.")
         if isinstance(self.learner, SliceSums) and self.slices is None:
             raise ParameterError(f"stage {self.name!r} needs `slices` for its sums by slice.")
+        if self.misread is not None and not self.misread >= 0.0:
+            raise ParameterError(f"stage {self.name!r} may not misread by {self.misread!r}: a number from 0 is wanted.")
 
     def columns(self, schema: Schema) -> tuple[Feature, ...]:
         """Return the inputs of this stage."""
@@ -223,6 +229,7 @@ class Stage:
             interactions=self.interactions,
             shared_with=self.shared_with,
             before_mean=self.before_mean,
+            misread=self.misread,
             loose=self.loose,
             slices=None if self.slices is None else self.slices(released),
         )

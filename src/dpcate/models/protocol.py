@@ -128,8 +128,11 @@ class StageData:
         and neither model knows would be taken for an effect.
     before_mean
         Whether a later stage takes the mean of a target made of what this one leaves, whose law should then rather be
-        too wide than too narrow. The mean must be one in which this stage's errors are multiplied with a propensity's
-        or average out: bounds are chosen for little noise, and may misread how far people differ.
+        too wide than too narrow.
+    misread
+        By how many standard deviations bounds may make the model misread a shift of half of one, for less noise: where
+        the stage's errors are multiplied with a propensity's, or are a small part of what noise does. None is what a
+        model does for any target.
     loose
         Whether f should be shrunk less than is best for itself, because its error will be multiplied with another's.
     slices
@@ -159,6 +162,7 @@ class StageData:
     interactions: Interactions = "plain"
     shared_with: str | None = None
     before_mean: bool = False
+    misread: float | None = None
     loose: bool = False
     slices: Slices | None = None
 

@@ -94,21 +94,21 @@ def make_regression(mu, **changes):
     return MomentRegression(data=data, made_up=made_up, law=RESIDUALS, n_rows=80_000, mu=mu, neighbours="replace")
 
 
-def test_a_regression_before_a_mean_clips_nearer_than_another_one():
+def test_a_regression_that_may_misread_shifts_clips_nearer():
     """Its errors matter only as multiplied with the propensity's, so less noise is worth more than fairness."""
     side = np.concatenate([QUANTILES, SPREAD * np.linspace(4.0, 12.0, 32)])
     law = TargetLaw(0.0, side, np.append(np.full(128, 0.985 / 128), np.full(32, 0.015 / 32)))
     codes, scores = score_rows(400)
     facts = {"columns": (TOWN,), "low": -80.0, "high": 80.0, "n_rows": 80_000, "n_features": 1}
     clips = {}
-    for before_mean in (False, True):
-        data = StageData.of_arrays(codes=codes, target=scores, before_mean=before_mean, **facts)
+    for misread in (None, 0.2):
+        data = StageData.of_arrays(codes=codes, target=scores, misread=misread, **facts)
         made_up = np.repeat([[1], [2]], 512, axis=0).astype(np.uint16)
         regression = MomentRegression(
             data=data, made_up=made_up, law=law, n_rows=80_000, mu=0.005, neighbours="replace"
         )
-        clips[before_mean] = regression.clip
-    assert clips[True] < 0.8 * clips[False]
+        clips[misread] = regression.clip
+    assert clips[0.2] < 0.8 * clips[None]
 
 
 def test_the_example_s_scores_have_long_even_tails_and_a_mean_that_is_not_zero():

@@ -11,7 +11,6 @@ from dpcate.models.additive.target import (
     EVENLY,
     LARGEST_UNFAIRNESS,
     LONGER,
-    UNFAIR_BEFORE_MEAN,
     TargetLaw,
     clip_at,
     clip_of_mean,
@@ -214,14 +213,15 @@ def released_with_a_long_side(seed):
     return TargetLaw(centre, points - centre, shares)
 
 
+@pytest.mark.parametrize("allowed", [0.1, 0.2])
 @pytest.mark.parametrize("seed", range(3))
-def test_where_less_noise_is_worth_more_than_fairness_the_bound_is_nearer_and_still_fair_enough(seed):
+def test_where_less_noise_is_worth_more_than_fairness_the_bound_is_nearer_and_still_fair_enough(seed, allowed):
     law = released_with_a_long_side(seed)
     options = {"mu": 0.1, "n_rows": 4_000, "n_terms": 37, "farthest": 22.0}
-    fair, near = clip_at(law, **options), clip_at(law, **options, before_mean=True)
+    fair, near = clip_at(law, **options), clip_at(law, **options, misread=allowed)
     assert near < 0.7 * fair
     assert law.unfairness(fair, law.attenuation(fair)) <= LARGEST_UNFAIRNESS
-    assert law.unfairness(near, law.attenuation(near)) <= UNFAIR_BEFORE_MEAN
+    assert law.unfairness(near, law.attenuation(near)) <= allowed
     honest = np.exp(-0.5 * ((law.deviations + law.centre - 2.0) / 2.0) ** 2)
     outcome = replace(law, shares=honest / honest.sum())
     assert outcome.inside(near) > 0.8, "of the rows that there are hardly any is clipped"

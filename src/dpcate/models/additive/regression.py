@@ -100,7 +100,7 @@ class MomentRegression:
             return farthest
         clipped = partial(clip_at, self.target, mu=self.mu, n_rows=self.n_rows, farthest=farthest)
         if not data.constant:
-            return clipped(n_terms=1 + 6 * len(data.columns), before_mean=data.before_mean)
+            return clipped(n_terms=1 + 6 * len(data.columns), misread=data.misread)
         fair = clipped(n_terms=1, of_mean=True)
         noise, earlier = self._per_row / (self.mu * self.n_rows), self.earlier
 

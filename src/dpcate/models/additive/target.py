@@ -33,10 +33,9 @@ LEAST_CLIP, CLIP_SLOPE, CLIP_AT = 1.1, 0.3, 100.0
 N_QUANTILES, SMALLEST_CHANCE = 16, 1e-4
 """Weights that stand for all of them, and the smallest probability that one may come from."""
 
-LARGEST_UNFAIRNESS, UNFAIR_BEFORE_MEAN, _STEP = 0.03, 0.2, 1.1
-"""Shifts may be misread by this many standard deviations; by the second number in regressions whose errors matter to a
-mean only as multiplied with those of a propensity, so that less noise is worth more (chosen on
-`benchmarks/tuning_data.py`). The bound moves out by the third at a time."""
+LARGEST_UNFAIRNESS, _STEP = 0.03, 1.1
+"""Shifts may be misread by this many standard deviations where a stage does not say that they may be by more. The bound
+moves out by the second number at a time."""
 
 EVENLY, LONGER = 0.2, 1.3
 """What clipping takes from both sides of a mean's target cancels as far as it is the same; this part of it is taken to
@@ -226,7 +225,7 @@ def clip_at(
     n_terms: int,
     farthest: float,
     of_mean: bool = False,
-    before_mean: bool = False,
+    misread: float | None = None,
 ) -> float:
     """Return where to clip: near one standard deviation while noise wins, further out the more the budget allows.
 
@@ -243,12 +242,12 @@ def clip_at(
         Largest distance of a target from the centre: nothing is clipped there.
     of_mean
         Whether a mean alone is wanted: shifts are then divided by the share inside.
-    before_mean
-        Whether the errors of the regression matter to a mean only: less noise is then worth more than fairness, but
-        not where the target is no single heap. What a bound takes from a rare yes, from a rare amount, or from one of
-        two heaps depends on how likely it is, so that a later round would take back what an earlier one found.
+    misread
+        By how many standard deviations shifts may be misread where less noise is worth more than fairness; not where
+        the target is no single heap. What a bound takes from a rare yes, from a rare amount, or from one of two heaps
+        depends on how likely it is, so that a later round would take back what an earlier one found.
     """
-    unfair = UNFAIR_BEFORE_MEAN if before_mean and one_heap(law) else LARGEST_UNFAIRNESS
+    unfair = misread if misread is not None and one_heap(law) else LARGEST_UNFAIRNESS
     kept = law.inside if of_mean and not law.few_values else law.attenuation
     strength = mu * n_rows / math.sqrt(n_terms)
     clip = law.scale * (LEAST_CLIP + CLIP_SLOPE * math.log(max(strength / CLIP_AT, 1.0)))
