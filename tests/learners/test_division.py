@@ -26,7 +26,7 @@ def test_the_mean_gets_more_the_more_there_is_to_see_and_never_all(kind):
     assert parts.max() == 0.5
     assert (np.diff(parts.reshape(3, -1), axis=0) >= 0.0).all()
     assert (np.diff(parts.reshape(3, -1), axis=1) >= 0.0).all()
-    assert len(np.unique(parts)) > 5
+    assert len(np.unique(parts.round(6))) >= 5
 
 
 @pytest.mark.parametrize("mu", BUDGETS)
