@@ -180,16 +180,13 @@ def summary(errors: np.ndarray, widths: np.ndarray) -> list[str]:
 
 
 class _VariedAverage(Varied, AverageEffect):
-    def _divided(self, run, n_rows):
+    def _plan_for(self, run, n_rows):
         fixed = any({"weight", "share"} & change.keys() for change in self.changes.values())
-        return run if fixed else super()._divided(run, n_rows)
+        return run.plan if fixed else super()._plan_for(run, n_rows)
 
 
 class _OneOutcome(_VariedAverage):
     """The other way to the arms: an outcome regressed on treatment and features, with stage weights of its own."""
-
-    def _divided(self, run, _n_rows):
-        return run
 
     def _stages(self):
         stages = {stage.name: stage for stage in super()._stages()}

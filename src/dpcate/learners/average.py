@@ -40,7 +40,7 @@ _POPULATIONS = ("all", "treated")
 
 _WEIGHTS = {"propensity": 0.28, "outcome": 0.34, "difference": 0.06, "effect": 0.32}
 """Shares of mu^2: a mean needs little, and the product of the first stages' errors is most of what it does not know.
-Chosen on the data of `benchmarks/tuning_data.py`. Where the number of rows is public, it decides too (`_divided`)."""
+Chosen on the data of `benchmarks/tuning_data.py`. Where the number of rows is public, it decides too (`_plan_for`)."""
 
 _KNOWN_WEIGHTS = {"outcome": 0.26, "difference": 0.06, "effect": 0.68}
 """The same where the propensity is known: there is no such product."""
@@ -142,14 +142,15 @@ class AverageEffect(AdjustedLearner):
             for stage in stages
         )
 
-    def _divided(self, run: Run, n_rows: int) -> Run:
-        """Return the run with more for the first stages where these see little, as only their product matters."""
-        mine = not isinstance(self.plan, Plan) and isinstance(run.base_learner, Additive)
-        if not mine or run.schema.propensity is not None:
-            return run
+    def _plan_for(self, run: Run, n_rows: int) -> Plan:
+        """Return a plan with more for the first stages where these see little, if budget and rows are as shipped."""
+        shipped = {name: (weight, _SHARES[name]) for name, weight in _WEIGHTS.items()}
+        as_shipped = {stage.name: (stage.weight, stage.share) for stage in run.stages} == shipped
+        named = not isinstance(self.plan, Plan) and run.plan == make_plan(self.plan, run.stages)
+        if not as_shipped or not named or not isinstance(run.base_learner, Additive):
+            return run.plan
         mu = mu_for(run.epsilon, run.delta)
-        stages = divided(run.stages, mean="effect", fixed="difference", mu=mu, n_rows=n_rows)
-        return replace(run, stages=stages, plan=make_plan(self.plan, stages))
+        return make_plan(self.plan, divided(run.stages, mean="effect", fixed="difference", mu=mu, n_rows=n_rows))
 
     def _mean(self, propensity: Propensity) -> Stage:
         """Return the stage whose function is the mean of the score."""

@@ -188,9 +188,9 @@ class CateLearner(Inferences, Parameters):
         """Return what, beside the schema, this library's own stages depend on; None if somebody else wrote them."""
         return None
 
-    def _divided(self, run: Run, n_rows: int) -> Run:  # noqa: ARG002 - for learners to which the number matters
-        """Return the run with its budget, or its rows, divided as is best for so many rows: their number is public."""
-        return run
+    def _plan_for(self, run: Run, n_rows: int) -> Plan:  # noqa: ARG002 - for learners to which the number matters
+        """Return how a run divides budget and rows if there are so many, and this is public: it must cost the same."""
+        return run.plan
 
     def _execute(self, run: Run, source: RowSource, noise: NoiseSource) -> Self:
         if run.neighbours == "replace":
@@ -198,7 +198,7 @@ class CateLearner(Inferences, Parameters):
                 raise TableError(
                     "the table has no rows; under replace-one their number is public and must be positive."
                 )
-            run = self._divided(run, source.n_rows)
+            run = replace(run, plan=self._plan_for(run, source.n_rows))
         released, guarantee = run.execute(source, noise)
         self.schema_ = run.schema
         self.options_ = {name: value for name, value in self.get_params().items() if name not in _NOT_SAVED}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from dpcate.learners.stage import Stage
 
-__all__ = ["check_budget", "check_floor", "check_schema", "make_plan"]
+__all__ = ["check_budget", "check_floor", "check_misread", "check_schema", "make_plan"]
 
 
 def check_schema(schema: object) -> Schema:
@@ -45,6 +45,13 @@ def check_floor(floor: object) -> float:
     if not _is_number(floor) or not 0 < float(floor) < 0.5:  # type: ignore[arg-type]
         raise ParameterError(f"`propensity_floor` must lie in (0, 0.5); got {floor!r}.")
     return float(floor)  # type: ignore[arg-type]
+
+
+def check_misread(misread: object) -> float:
+    """Return by how much a stage may misread shifts if it is in range."""
+    if not _is_number(misread) or not 0 <= float(misread) < math.inf:  # type: ignore[arg-type]
+        raise ParameterError(f"`misread` must be None or a finite number of at least 0; got {misread!r}.")
+    return float(misread)  # type: ignore[arg-type]
 
 
 def make_plan(plan: str | Plan, stages: Sequence[Stage]) -> Plan:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from dpcate.errors import ParameterError, TransformationError
+from dpcate.learners.options import check_misread
 from dpcate.learners.row_functions import (
     RowFunction,
     RowPair,
@@ -116,9 +117,10 @@ class Stage:
         Whether a later stage takes the mean of a target made of what this one leaves, whose law should then rather be
         too wide than too narrow.
     misread
-        By how many standard deviations bounds may make the model misread a shift of half of one, for less noise: where
-        the stage's errors are multiplied with a propensity's, or are a small part of what noise does. None is what a
-        model does for any target.
+        By how many standard deviations bounds may make the model misread a shift of half of one: more than it would is
+        less noise, for stages whose errors are multiplied with a propensity's, or where misreading is a small part of
+        what noise does. None is what the model does by itself. It is for quantities whose law is a single heap, and for
+        models that choose bounds; others take no heed of it.
     loose
         Whether the function should be shrunk less than is best for itself, because a later stage multiplies its error
         with another's: what shrinking takes from both is a bias there.
@@ -168,8 +170,8 @@ class Stage:
             raise ParameterError(f"stage {self.name!r} needs both `loading` and `loading_bound`, or neither.")
         if isinstance(self.learner, SliceSums) and self.slices is None:
             raise ParameterError(f"stage {self.name!r} needs `slices` for its sums by slice.")
-        if self.misread is not None and not self.misread >= 0.0:
-            raise ParameterError(f"stage {self.name!r} may not misread by {self.misread!r}: a number from 0 is wanted.")
+        if self.misread is not None:
+            check_misread(self.misread)
 
     def columns(self, schema: Schema) -> tuple[Feature, ...]:
         """Return the inputs of this stage."""

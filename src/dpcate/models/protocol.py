@@ -130,9 +130,10 @@ class StageData:
         Whether a later stage takes the mean of a target made of what this one leaves, whose law should then rather be
         too wide than too narrow.
     misread
-        By how many standard deviations bounds may make the model misread a shift of half of one, for less noise: where
-        the stage's errors are multiplied with a propensity's, or are a small part of what noise does. None is what a
-        model does for any target.
+        By how many standard deviations bounds may make the model misread a shift of half of one: more than it would is
+        less noise, for stages whose errors are multiplied with a propensity's, or where misreading is a small part of
+        what noise does. None is what the model does by itself. It is for quantities whose law is a single heap, and for
+        models that choose bounds; others take no heed of it.
     loose
         Whether f should be shrunk less than is best for itself, because its error will be multiplied with another's.
     slices

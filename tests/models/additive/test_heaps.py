@@ -51,6 +51,7 @@ def test_what_is_no_single_heap_is_not_clipped_nearer(name):
     assert not one_heap(law)
     assert not one_heap(law.scaled(0.3)), "what a model leaves has the same shape"
     assert clip_at(law, **OPTIONS, misread=0.2) == clip_at(law, **OPTIONS)
+    assert clip_at(law, **OPTIONS, misread=0.0) >= clip_at(law, **OPTIONS), "fairer may be asked for all the same"
 
 
 @pytest.mark.parametrize("name", ONE)

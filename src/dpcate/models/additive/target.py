@@ -243,11 +243,14 @@ def clip_at(
     of_mean
         Whether a mean alone is wanted: shifts are then divided by the share inside.
     misread
-        By how many standard deviations shifts may be misread where less noise is worth more than fairness; not where
-        the target is no single heap. What a bound takes from a rare yes, from a rare amount, or from one of two heaps
-        depends on how likely it is, so that a later round would take back what an earlier one found.
+        By how many standard deviations shifts may be misread where less noise is worth more than fairness; not more
+        than elsewhere where the target is no single heap. What a bound takes from a rare yes, from a rare amount, or
+        from one of two heaps depends on how likely it is, so that a later round would take back what an earlier one
+        found.
     """
-    unfair = misread if misread is not None and one_heap(law) else LARGEST_UNFAIRNESS
+    unfair = LARGEST_UNFAIRNESS if misread is None else misread
+    if not one_heap(law):
+        unfair = min(unfair, LARGEST_UNFAIRNESS)
     kept = law.inside if of_mean and not law.few_values else law.attenuation
     strength = mu * n_rows / math.sqrt(n_terms)
     clip = law.scale * (LEAST_CLIP + CLIP_SLOPE * math.log(max(strength / CLIP_AT, 1.0)))
