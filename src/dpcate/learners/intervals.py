@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpcate.models import AdditiveFunction, Shape, Uncertainty
     from dpcate.schema import Schema
 
-__all__ = ["average_limits", "banded_shapes", "effect_limits", "limits_around", "quantile"]
+__all__ = ["banded_shapes", "effect_limits", "limits_around", "quantile"]
 
 Limit = TypeVar("Limit", float, "NDArray[np.float64]")
 
@@ -39,19 +39,6 @@ def effect_limits(
     """Return lower and upper limits of the effect for each row of ``codes``."""
     reach = quantile(alpha) * np.sqrt(known.variance(codes))
     return limits_around(model.predict(codes), known.shifts(codes), reach, _widest(schema))
-
-
-def average_limits(
-    model: AdditiveFunction, known: Uncertainty, codes: NDArray[np.uint16] | None, schema: Schema, alpha: float
-) -> tuple[float, float]:
-    """Return lower and upper limits of the average effect, over the released distribution or over rows."""
-    if codes is None:
-        estimate, shift, variance = model.average, known.average_shift, known.average_variance
-    else:
-        estimate, shift = float(model.predict(codes).mean()), float(known.shifts(codes).mean())
-        variance = known.variance_of_mean(codes)
-    low, high = limits_around(estimate, shift, quantile(alpha) * np.sqrt(variance), _widest(schema))
-    return float(low), float(high)
 
 
 def banded_shapes(model: AdditiveFunction, known: Uncertainty | None, alpha: float) -> dict[str, Shape]:

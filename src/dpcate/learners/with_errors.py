@@ -12,7 +12,8 @@ import numpy as np
 from dpcate.learners.fitted_inference import FittedInference, summarise
 from dpcate.learners.groups import GroupEffects, find_group_effects
 from dpcate.learners.inference import AverageInference, EffectInference
-from dpcate.learners.intervals import average_limits, effect_limits
+from dpcate.learners.intervals import effect_limits
+from dpcate.learners.people import variance_of_people
 from dpcate.tables import encode_features
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Inferences:
 
     if TYPE_CHECKING:
         schema_: Schema
+        models_: dict[str, AdditiveFunction]
 
         def _fitted(self, name: str) -> AdditiveFunction: ...
 
@@ -83,9 +85,7 @@ class Inferences:
         alpha
             One less the probability that the limits are to hold with.
         """
-        model = self._fitted("effect")
-        codes = None if X is None else encode_features(X, self.schema_)
-        return average_limits(model, self._uncertainty(), codes, self.schema_, alpha)
+        return self.ate_inference(X).conf_int_mean(alpha)
 
     def effect_inference(self, X: Any) -> EffectInference:  # noqa: ANN401 - any array or frame
         """Return the effect of each row of ``X`` with standard error, test, interval and frame.
@@ -114,7 +114,7 @@ class Inferences:
         if X is not None:
             return self.effect_inference(X).population_summary()
         model, known = self._fitted("effect"), self._uncertainty()
-        stderr = float(np.sqrt(max(known.average_variance, 0.0)))
+        stderr = float(np.sqrt(known.average_variance + variance_of_people(self.models_)))
         return AverageInference(
             mean_point=model.average, shift_mean=known.average_shift, stderr_mean=stderr, widest=self._widest
         )

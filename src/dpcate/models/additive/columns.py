@@ -9,7 +9,7 @@ import numpy as np
 from dpcate.kernels import add_counts
 from dpcate.mechanisms import LIMIT, HistogramRelease
 from dpcate.models.additive.curves import N_CELLS
-from dpcate.models.additive.density import category_shares, smooth_shares
+from dpcate.models.additive.density import category_shares, smooth_shares, smoothing_errors
 from dpcate.schema import Number
 from dpcate.tables import GRID, n_codes
 
@@ -44,8 +44,10 @@ def release_shares(
     mu: float,
     budget: Budget,
     noise: NoiseSource,
-) -> list[NDArray[np.float64]]:
-    """Return the share of rows at each code of each column; columns without known shares are released together.
+) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+    """Return the share of rows at each code of each column, and the variances of the errors of those that are new.
+
+    Columns without known shares are released together.
 
     Privacy
     -------
@@ -54,15 +56,16 @@ def release_shares(
     """
     new = [j for j, share in enumerate(known) if share is None]
     if not new:
-        return [share for share in known if share is not None]
+        return [share for share in known if share is not None], []
     merging = [_cell_of_code(data.columns[j]) for j in new]
     sizes = tuple(int(cells.max()) + 1 for cells in merging)
     release = HistogramRelease(n_cells=sizes, mu=mu, neighbours=budget.neighbours)
     noisy = release.release_total(lambda: _merged(_counts(data, new), merging), noise)
-    shares = list(known)
+    shares, errors = list(known), []
     for j, cells, counts in zip(new, merging, noisy, strict=True):
         shares[j] = _share_of_code(data.columns[j], cells, counts, release.noise_scale)
-    return [share for share in shares if share is not None]
+        errors.append(_errors(data.columns[j], counts, release.noise_scale))
+    return [share for share in shares if share is not None], errors
 
 
 def _counts(data: StageData, new: Sequence[int]) -> list[NDArray[Any]]:
@@ -95,6 +98,13 @@ def _cell_of_code(column: Feature) -> NDArray[np.int64]:
     if isinstance(column, Number):
         return np.concatenate([[0], 1 + np.arange(GRID) // (GRID // N_CELLS)]).astype(np.int64)
     return np.arange(column.n_codes, dtype=np.int64)
+
+
+def _errors(column: Feature, counts: NDArray[np.float64], noise_scale: float) -> NDArray[np.float64]:
+    """Return the variances of the counts' errors: in cosines where they are smoothed, else by level."""
+    if isinstance(column, Number):
+        return smoothing_errors(counts[1:], noise_scale)
+    return np.full(len(counts), noise_scale**2)
 
 
 def _share_of_code(

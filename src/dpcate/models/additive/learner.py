@@ -28,6 +28,7 @@ from dpcate.models.additive.first_stage import EarlierErrors
 from dpcate.models.additive.products import BENT
 from dpcate.models.additive.regression import MomentRegression
 from dpcate.models.additive.rounds import fit_rounds
+from dpcate.models.additive.share_errors import SHARES, shares_document
 from dpcate.models.additive.target import TargetLaw, residual_law
 from dpcate.models.additive.target_histogram import release_target_law
 
@@ -113,7 +114,7 @@ class Additive:
         smallest = min(mus["moments"] * math.sqrt(min(rounds)), mus["look"] or math.inf)
         MomentRelease(mu=smallest, neighbours=budget.neighbours)  # refuses too small a budget
         n_rows = _count(data, mus["count"], budget, noise)
-        shares = release_shares(data, known, mu=mus["columns"], budget=budget, noise=noise)
+        shares, share_errors = release_shares(data, known, mu=mus["columns"], budget=budget, noise=noise)
         if law is None:
             law = release_target_law(data, mu=mus["target"], budget=budget, noise=noise)
         prepared = partial(MomentRegression, data=data, law=law, n_rows=n_rows, neighbours=budget.neighbours)
@@ -141,7 +142,7 @@ class Additive:
             rounds = (1.0,)
         guarantee = Guarantee(Gaussian(budget.mu), budget.neighbours, void=noise.void)
         shared = None if data.shared_with is None else released.get(data.shared_with)
-        return fit_rounds(
+        function = fit_rounds(
             stage,
             basis,
             noise,
@@ -150,6 +151,10 @@ class Additive:
             correlations=correlations,
             shared=shared,
         )
+        new = [column for column, share in zip(data.columns, known, strict=True) if share is None]
+        if not new:
+            return function
+        return replace(function, details={**function.details, SHARES: shares_document(new, share_errors, n_rows)})
 
     def _products(self, data: StageData, correlations: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         """Return the correlations that products are made with; None if there are to be no products."""
