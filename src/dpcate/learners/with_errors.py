@@ -81,7 +81,8 @@ class Inferences:
         Parameters
         ----------
         X
-            Rows to average over, which must be public; None averages over the noisy distribution of the features.
+            Rows to average over, which must be public; None averages over the noisy distribution of the features, and
+            the limits are for the population that the rows are a sample of.
         alpha
             One less the probability that the limits are to hold with.
         """
@@ -105,7 +106,7 @@ class Inferences:
         )
 
     def ate_inference(self, X: Any = None) -> AverageInference:  # noqa: ANN401 - any array or frame
-        """Return the average effect with its error: over the noisy distribution of the features, or over ``X``.
+        """Return the average effect with its error: of the population, or over ``X``.
 
         Privacy
         -------
