@@ -112,12 +112,16 @@ class Inferences:
         -------
         Without ``X`` this is part of the release. With ``X`` it is an exact average over rows that must be public.
         """
-        if X is not None:
-            return self.effect_inference(X).population_summary()
         model, known = self._fitted("effect"), self._uncertainty()
-        stderr = float(np.sqrt(known.average_variance + variance_of_people(self.models_)))
+        if X is None:
+            average, shift = model.average, known.average_shift
+            variance = max(known.average_variance, 0.0) + variance_of_people(self.models_)
+        else:
+            codes = encode_features(X, self.schema_)
+            average, shift = float(model.predict(codes).mean()), float(known.shifts(codes).mean())
+            variance = known.variance_of_mean(codes)
         return AverageInference(
-            mean_point=model.average, shift_mean=known.average_shift, stderr_mean=stderr, widest=self._widest
+            mean_point=average, shift_mean=shift, stderr_mean=float(np.sqrt(variance)), widest=self._widest
         )
 
     def group_effects(
@@ -139,7 +143,8 @@ class Inferences:
         Notes
         -----
         Within a group the feature follows its released distribution; the other features stay as in the whole
-        population, so that groups differ by ``by`` and not by what goes along with it.
+        population, so that groups differ by ``by`` and not by what goes along with it. How far the released
+        distribution is from the population's is in the interval of everybody (:meth:`ate_interval`), not in these.
 
         Privacy
         -------

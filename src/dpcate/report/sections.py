@@ -73,10 +73,10 @@ def _is_ordinary(name: str) -> bool:
 
 
 def _decimals(learner: CateLearner) -> int:
-    known = uncertainty_of(learner.models_["effect"])
-    outcome = learner.schema_.outcome
-    scale = (outcome.high - outcome.low) / 50 if known is None else 4.0 * float(np.sqrt(known.average_variance))
-    return decimals_for(scale)
+    outcome, known = learner.schema_.outcome, uncertainty_of(learner.models_["effect"])
+    return decimals_for(
+        (outcome.high - outcome.low) / 50 if known is None else 4.0 * learner.ate_inference().stderr_mean
+    )
 
 
 def _average(learner: CateLearner, decimals: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from dpcate.kernels import add_counts
 from dpcate.mechanisms import LIMIT, HistogramRelease
 from dpcate.models.additive.curves import N_CELLS
 from dpcate.models.additive.density import category_shares, smooth_shares, smoothing_errors
+from dpcate.models.additive.share_errors import shares_document
 from dpcate.schema import Number
 from dpcate.tables import GRID, n_codes
 
@@ -44,8 +45,8 @@ def release_shares(
     mu: float,
     budget: Budget,
     noise: NoiseSource,
-) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
-    """Return the share of rows at each code of each column, and the variances of the errors of those that are new.
+) -> tuple[list[NDArray[np.float64]], dict[str, Any]]:
+    """Return the share of rows at each code of each column, and how well those are known that are new.
 
     Columns without known shares are released together.
 
@@ -56,7 +57,7 @@ def release_shares(
     """
     new = [j for j, share in enumerate(known) if share is None]
     if not new:
-        return [share for share in known if share is not None], []
+        return [share for share in known if share is not None], {}
     merging = [_cell_of_code(data.columns[j]) for j in new]
     sizes = tuple(int(cells.max()) + 1 for cells in merging)
     release = HistogramRelease(n_cells=sizes, mu=mu, neighbours=budget.neighbours)
@@ -65,7 +66,10 @@ def release_shares(
     for j, cells, counts in zip(new, merging, noisy, strict=True):
         shares[j] = _share_of_code(data.columns[j], cells, counts, release.noise_scale)
         errors.append(_errors(data.columns[j], counts, release.noise_scale))
-    return [share for share in shares if share is not None], errors
+    counted = max(float(np.mean([counts.sum() for counts in noisy])), release.noise_scale)
+    n_rows = counted if data.n_rows is None else min(counted, float(data.n_rows))
+    document = shares_document([data.columns[j] for j in new], errors, n_rows)
+    return [share for share in shares if share is not None], document
 
 
 def _counts(data: StageData, new: Sequence[int]) -> list[NDArray[Any]]:
@@ -101,10 +105,18 @@ def _cell_of_code(column: Feature) -> NDArray[np.int64]:
 
 
 def _errors(column: Feature, counts: NDArray[np.float64], noise_scale: float) -> NDArray[np.float64]:
-    """Return the variances of the counts' errors: in cosines where they are smoothed, else by level."""
-    if isinstance(column, Number):
-        return smoothing_errors(counts[1:], noise_scale)
-    return np.full(len(counts), noise_scale**2)
+    """Return the variances of the counts' errors: of "other" and of the cosines that were smoothed, or by level."""
+    if not isinstance(column, Number):
+        return np.full(len(counts), noise_scale**2)
+    other = _taken_off(noise_scale) ** 2 + noise_scale**2
+    if counts[0] <= _taken_off(noise_scale):
+        other = max(max(float(counts[0]), 0.0) ** 2 - noise_scale**2, 0.0)
+    return np.append(other, smoothing_errors(counts[1:], noise_scale))
+
+
+def _taken_off(noise_scale: float) -> float:
+    """Return how many rows of "other" are taken for noise."""
+    return 2.0 * noise_scale
 
 
 def _share_of_code(
@@ -113,7 +125,7 @@ def _share_of_code(
     if not isinstance(column, Number):
         return category_shares(counts, noise_scale)
     inside = smooth_shares(counts[1:], noise_scale)
-    other = max(float(counts[0]) - 2.0 * noise_scale, 0.0)
+    other = max(float(counts[0]) - _taken_off(noise_scale), 0.0)
     total = other + max(float(counts[1:].sum()), noise_scale)
     per_code = inside[cells[1:] - 1] / (GRID // N_CELLS)
     return np.concatenate([[other / total], per_code * (1.0 - other / total)])

@@ -51,12 +51,12 @@ def smoothing_errors(noisy: NDArray[np.float64], noise_scale: float) -> NDArray[
     """Return the variance of the error of each cosine coefficient that :func:`smooth_shares` leaves.
 
     One that it keeps has the noise, and the square of what was taken off. One that it takes away has the square of what
-    it was, which is what was seen less the noise. The sum of the counts is no share.
+    it was, which is what was seen less the noise. Their sum is kept as it is.
     """
     noise, energy = noise_scale**2, np.maximum(dct(noisy, norm="ortho") ** 2, 1e-300)
     kept, dropped = noise + (2.0 * noise) ** 2 / energy, np.maximum(energy - noise, 0.0)
     errors: NDArray[np.float64] = np.where(energy > 2.0 * noise, kept, dropped)
-    errors[0] = 0.0
+    errors[0] = noise
     return errors
 
 

@@ -28,7 +28,7 @@ from dpcate.models.additive.first_stage import EarlierErrors
 from dpcate.models.additive.products import BENT
 from dpcate.models.additive.regression import MomentRegression
 from dpcate.models.additive.rounds import fit_rounds
-from dpcate.models.additive.share_errors import SHARES, shares_document
+from dpcate.models.additive.share_errors import SHARES
 from dpcate.models.additive.target import TargetLaw, residual_law
 from dpcate.models.additive.target_histogram import release_target_law
 
@@ -151,10 +151,7 @@ class Additive:
             correlations=correlations,
             shared=shared,
         )
-        new = [column for column, share in zip(data.columns, known, strict=True) if share is None]
-        if not new:
-            return function
-        return replace(function, details={**function.details, SHARES: shares_document(new, share_errors, n_rows)})
+        return replace(function, details={**function.details, SHARES: share_errors}) if share_errors else function
 
     def _products(self, data: StageData, correlations: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         """Return the correlations that products are made with; None if there are to be no products."""
