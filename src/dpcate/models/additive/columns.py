@@ -67,7 +67,7 @@ def release_shares(
         shares[j] = _share_of_code(data.columns[j], cells, counts, release.noise_scale)
         errors.append(_errors(data.columns[j], counts, release.noise_scale))
     counted = max(float(np.mean([counts.sum() for counts in noisy])), release.noise_scale)
-    n_rows = counted if data.n_rows is None else min(counted, float(data.n_rows))
+    n_rows = counted if data.n_rows is None else min(counted, float(max(data.n_rows, 1)))
     document = shares_document([data.columns[j] for j in new], errors, n_rows)
     return [share for share in shares if share is not None], document
 
