@@ -12,8 +12,7 @@ from dpcate.accounting import Gaussian, Guarantee
 from dpcate.errors import NotAvailableError, ParameterError
 from dpcate.learners.cutting import make_groups
 from dpcate.learners.groups import _mean_effect, _mean_functions, find_group_effects
-from dpcate.learners.people import variance_of_people
-from dpcate.models import StageData, Uncertainty, uncertainty_of
+from dpcate.models import StageData, Uncertainty, uncertainty_of, variance_by_shares
 from dpcate.models.additive.assembly import assemble
 from dpcate.models.additive.basis import make_basis
 from dpcate.schema import Category, Number
@@ -105,7 +104,10 @@ def test_edges_may_be_chosen_and_name_the_bounds_or_not(fitted):
     assert [group.label for group in fitted.group_effects("x", edges=[])] == ["0 to 1"]
     (everybody,) = fitted.group_effects("x", edges=[])
     assert everybody.effect == pytest.approx(fitted.ate(), abs=1e-9)
-    of_population, of_people = fitted.ate_inference().stderr_mean ** 2, variance_of_people(fitted.models_)
+    of_population, of_people = (
+        fitted.ate_inference().stderr_mean ** 2,
+        variance_by_shares(fitted.models_["effect"], fitted.models_),
+    )
     assert everybody.stderr == pytest.approx(np.sqrt(of_population - of_people), rel=1e-6), "as the shares say"
 
 

@@ -12,8 +12,7 @@ from tests.learners.confounded import ATE, SCHEMA, draw, effect, shifted
 from dpcate import DRLearner, RLearner, SLearner, load
 from dpcate.errors import NotAvailableError, NotFittedError, ParameterError
 from dpcate.learners.intervals import limits_around, quantile
-from dpcate.learners.people import variance_of_people
-from dpcate.models import POSTERIOR, uncertainty_of
+from dpcate.models import POSTERIOR, uncertainty_of, variance_by_shares
 from dpcate.tables import encode_features
 
 LEARNERS = (SLearner, DRLearner, RLearner)
@@ -119,7 +118,7 @@ def test_limits_are_centred_where_effects_are_shrunk_less_and_hold_the_estimate(
 def test_limits_of_averages_are_centred_where_effects_are_shrunk_less(learner, fits, people):
     release = shifted(fits[learner], 0.05)
     known = uncertainty_of(release.models_["effect"])
-    variance = known.covariance[0, 0] + variance_of_people(release.models_)
+    variance = known.covariance[0, 0] + variance_by_shares(release.models_["effect"], release.models_)
     middle, reach = release.ate() + known.shift[0], quantile(0.05) * np.sqrt(variance)
     assert abs(known.shift[0]) > 0.05 * reach
     assert release.ate_interval() == pytest.approx(limits_around(release.ate(), known.shift[0], reach))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from dpcate.models.additive.basis import make_column_basis
 from dpcate.models.additive.correlations import known_correlations
 from dpcate.models.additive.dependence import draw_codes
-from dpcate.models.additive.share_errors import variance_by_shares
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,10 +16,7 @@ if TYPE_CHECKING:
 
     from dpcate.models import AdditiveFunction
 
-__all__ = ["draw_people", "variance_of_people"]
-
-_N_PEOPLE = 4_096
-"""Made-up people that tell how far effects differ."""
+__all__ = ["draw_people"]
 
 
 def draw_people(models: Mapping[str, AdditiveFunction], n_people: int, *, name: str = "effect") -> NDArray[np.uint16]:
@@ -38,18 +34,3 @@ def draw_people(models: Mapping[str, AdditiveFunction], n_people: int, *, name: 
     model = models[name]
     columns = [make_column_basis(column, share) for column, share in zip(model.columns, model.shares, strict=True)]
     return draw_codes(columns, known_correlations(model.columns, models), n_people)
-
-
-def variance_of_people(models: Mapping[str, AdditiveFunction]) -> float:
-    """Return the variance of the difference between the average effect of the population and that as released.
-
-    Parameters
-    ----------
-    models
-        Released functions, the effect among them.
-    """
-    effect = models["effect"]
-    if not effect.products and not any(table.any() for table in effect.tables):
-        return 0.0  # everybody has the same effect, whoever they are
-    spread = float(effect.score(draw_people(models, _N_PEOPLE)).var())
-    return variance_by_shares(effect, models, spread)

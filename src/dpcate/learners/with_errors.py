@@ -13,7 +13,7 @@ from dpcate.learners.fitted_inference import FittedInference, summarise
 from dpcate.learners.groups import GroupEffects, find_group_effects
 from dpcate.learners.inference import AverageInference, EffectInference
 from dpcate.learners.intervals import effect_limits
-from dpcate.learners.people import variance_of_people
+from dpcate.models import variance_by_shares
 from dpcate.tables import encode_features
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Inferences:
         model, known = self._fitted("effect"), self._uncertainty()
         if X is None:
             average, shift = model.average, known.average_shift
-            variance = max(known.average_variance, 0.0) + variance_of_people(self.models_)
+            variance = max(known.average_variance, 0.0) + variance_by_shares(model, self.models_)
         else:
             codes = encode_features(X, self.schema_)
             average, shift = float(model.predict(codes).mean()), float(known.shifts(codes).mean())

@@ -1,6 +1,7 @@
 """Base learners, and the released functions that they give."""
 
 from dpcate.models.additive import Additive
+from dpcate.models.additive.share_errors import variance_by_shares
 from dpcate.models.additive.uncertainty import POSTERIOR, Uncertainty, constant_document, uncertainty_of
 from dpcate.models.ebm import Ebm
 from dpcate.models.function import AdditiveFunction, Product
@@ -51,4 +52,5 @@ __all__ = [
     "make_base_learner",
     "make_slices",
     "uncertainty_of",
+    "variance_by_shares",
 ]

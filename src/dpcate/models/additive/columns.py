@@ -9,8 +9,7 @@ import numpy as np
 from dpcate.kernels import add_counts
 from dpcate.mechanisms import LIMIT, HistogramRelease
 from dpcate.models.additive.curves import N_CELLS
-from dpcate.models.additive.density import category_shares, smooth_shares, smoothing_errors
-from dpcate.models.additive.share_errors import shares_document
+from dpcate.models.additive.density import category_shares, smooth_shares
 from dpcate.schema import Number
 from dpcate.tables import GRID, n_codes
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from dpcate.models.stage_rows import StageRows
     from dpcate.schema import Feature
 
-__all__ = ["known_shares", "release_shares"]
+__all__ = ["cell_of_code", "known_shares", "release_shares", "share_of_code"]
 
 
 def known_shares(
@@ -45,8 +44,8 @@ def release_shares(
     mu: float,
     budget: Budget,
     noise: NoiseSource,
-) -> tuple[list[NDArray[np.float64]], dict[str, Any]]:
-    """Return the share of rows at each code of each column, and how well those are known that are new.
+) -> tuple[list[NDArray[np.float64]], tuple[float, float]]:
+    """Return the share of rows at each code of each column; of new ones, how many rows, and the noise on each count.
 
     Columns without known shares are released together.
 
@@ -57,19 +56,17 @@ def release_shares(
     """
     new = [j for j, share in enumerate(known) if share is None]
     if not new:
-        return [share for share in known if share is not None], {}
-    merging = [_cell_of_code(data.columns[j]) for j in new]
+        return [share for share in known if share is not None], (0.0, 0.0)
+    merging = [cell_of_code(data.columns[j]) for j in new]
     sizes = tuple(int(cells.max()) + 1 for cells in merging)
     release = HistogramRelease(n_cells=sizes, mu=mu, neighbours=budget.neighbours)
     noisy = release.release_total(lambda: _merged(_counts(data, new), merging), noise)
-    shares, errors = list(known), []
+    shares = list(known)
     for j, cells, counts in zip(new, merging, noisy, strict=True):
-        shares[j] = _share_of_code(data.columns[j], cells, counts, release.noise_scale)
-        errors.append(_errors(data.columns[j], counts, release.noise_scale))
+        shares[j] = share_of_code(data.columns[j], cells, counts, release.noise_scale)
     counted = max(float(np.mean([counts.sum() for counts in noisy])), release.noise_scale)
     n_rows = counted if data.n_rows is None else min(counted, float(max(data.n_rows, 1)))
-    document = shares_document([data.columns[j] for j in new], errors, n_rows)
-    return [share for share in shares if share is not None], document
+    return [share for share in shares if share is not None], (n_rows, release.noise_scale)
 
 
 def _counts(data: StageData, new: Sequence[int]) -> list[NDArray[Any]]:
@@ -97,35 +94,21 @@ def _merged(counts: Sequence[NDArray[Any]], merging: Sequence[NDArray[np.int64]]
     return np.concatenate(merged)
 
 
-def _cell_of_code(column: Feature) -> NDArray[np.int64]:
+def cell_of_code(column: Feature) -> NDArray[np.int64]:
     """Return the histogram cell of each code: cell 0 is "other"; a number's 1,024 codes are merged."""
     if isinstance(column, Number):
         return np.concatenate([[0], 1 + np.arange(GRID) // (GRID // N_CELLS)]).astype(np.int64)
     return np.arange(column.n_codes, dtype=np.int64)
 
 
-def _errors(column: Feature, counts: NDArray[np.float64], noise_scale: float) -> NDArray[np.float64]:
-    """Return the variances of the counts' errors: of "other" and of the cosines that were smoothed, or by level."""
-    if not isinstance(column, Number):
-        return np.full(len(counts), noise_scale**2)
-    other = _taken_off(noise_scale) ** 2 + noise_scale**2
-    if counts[0] <= _taken_off(noise_scale):
-        other = max(max(float(counts[0]), 0.0) ** 2 - noise_scale**2, 0.0)
-    return np.append(other, smoothing_errors(counts[1:], noise_scale))
-
-
-def _taken_off(noise_scale: float) -> float:
-    """Return how many rows of "other" are taken for noise."""
-    return 2.0 * noise_scale
-
-
-def _share_of_code(
+def share_of_code(
     column: Feature, cells: NDArray[np.int64], counts: NDArray[np.float64], noise_scale: float
 ) -> NDArray[np.float64]:
+    """Return the share of each code of a column from the noisy counts of its cells."""
     if not isinstance(column, Number):
         return category_shares(counts, noise_scale)
     inside = smooth_shares(counts[1:], noise_scale)
-    other = max(float(counts[0]) - _taken_off(noise_scale), 0.0)
+    other = max(float(counts[0]) - 2.0 * noise_scale, 0.0)
     total = other + max(float(counts[1:].sum()), noise_scale)
     per_code = inside[cells[1:] - 1] / (GRID // N_CELLS)
     return np.concatenate([[other / total], per_code * (1.0 - other / total)])

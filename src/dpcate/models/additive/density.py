@@ -15,7 +15,7 @@ from dpcate.models.simplex import project_to_simplex
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FLOOR", "category_shares", "smooth_shares", "smoothing_errors", "stand_alone"]
+__all__ = ["FLOOR", "category_shares", "smooth_shares", "stand_alone"]
 
 FLOOR = 0.002
 """Share of the rows spread evenly over all cells, so that no cell that a row may fall in has weight zero."""
@@ -45,19 +45,6 @@ def smooth_shares(noisy: NDArray[np.float64], noise_scale: float, *, spread: flo
     coefficients[1:] *= np.maximum(0.0, energy - 2.0 * noise_scale**2) / energy
     total = max(float(noisy.sum()), noise_scale)
     return _normalised(project_to_simplex(idct(coefficients, norm="ortho"), total), spread)
-
-
-def smoothing_errors(noisy: NDArray[np.float64], noise_scale: float) -> NDArray[np.float64]:
-    """Return the variance of the error of each cosine coefficient that :func:`smooth_shares` leaves.
-
-    One that it keeps has the noise, and the square of what was taken off. One that it takes away has the square of what
-    it was, which is what was seen less the noise. Their sum is kept as it is.
-    """
-    noise, energy = noise_scale**2, np.maximum(dct(noisy, norm="ortho") ** 2, 1e-300)
-    kept, dropped = noise + (2.0 * noise) ** 2 / energy, np.maximum(energy - noise, 0.0)
-    errors: NDArray[np.float64] = np.where(energy > 2.0 * noise, kept, dropped)
-    errors[0] = noise
-    return errors
 
 
 def category_shares(noisy: NDArray[np.float64], noise_scale: float) -> NDArray[np.float64]:

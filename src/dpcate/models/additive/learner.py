@@ -114,7 +114,7 @@ class Additive:
         smallest = min(mus["moments"] * math.sqrt(min(rounds)), mus["look"] or math.inf)
         MomentRelease(mu=smallest, neighbours=budget.neighbours)  # refuses too small a budget
         n_rows = _count(data, mus["count"], budget, noise)
-        shares, share_errors = release_shares(data, known, mu=mus["columns"], budget=budget, noise=noise)
+        shares, (n_counted, counts_noise) = release_shares(data, known, mu=mus["columns"], budget=budget, noise=noise)
         if law is None:
             law = release_target_law(data, mu=mus["target"], budget=budget, noise=noise)
         prepared = partial(MomentRegression, data=data, law=law, n_rows=n_rows, neighbours=budget.neighbours)
@@ -151,7 +151,11 @@ class Additive:
             correlations=correlations,
             shared=shared,
         )
-        return replace(function, details={**function.details, SHARES: share_errors}) if share_errors else function
+        new = [column.name for column, share in zip(data.columns, known, strict=True) if share is None]
+        if not new:
+            return function
+        document = {"columns": new, "rows": n_counted, "noise": counts_noise}
+        return replace(function, details={**function.details, SHARES: document})
 
     def _products(self, data: StageData, correlations: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         """Return the correlations that products are made with; None if there are to be no products."""
