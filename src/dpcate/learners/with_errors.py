@@ -112,16 +112,15 @@ class Inferences:
         -------
         Without ``X`` this is part of the release. With ``X`` it is an exact average over rows that must be public.
         """
+        if X is not None:
+            return self.effect_inference(X).population_summary()
         model, known = self._fitted("effect"), self._uncertainty()
-        if X is None:
-            average, shift = model.average, known.average_shift
-            variance = max(known.average_variance, 0.0) + variance_by_shares(model, self.models_)
-        else:
-            codes = encode_features(X, self.schema_)
-            average, shift = float(model.predict(codes).mean()), float(known.shifts(codes).mean())
-            variance = known.variance_of_mean(codes)
+        variance = max(known.average_variance, 0.0) + variance_by_shares(model, self.models_)
         return AverageInference(
-            mean_point=average, shift_mean=shift, stderr_mean=float(np.sqrt(variance)), widest=self._widest
+            mean_point=model.average,
+            shift_mean=known.average_shift,
+            stderr_mean=float(np.sqrt(variance)),
+            widest=self._widest,
         )
 
     def group_effects(
