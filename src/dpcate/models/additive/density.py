@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.fft import dct, idct
 
+from dpcate.models.additive.single_mode import with_one_mode
 from dpcate.models.simplex import project_to_simplex
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ LUMP = 4.0
 """A cell with this many times the rows of its neighbours holds a single value (a count, a rounded number)."""
 
 
-def smooth_shares(noisy: NDArray[np.float64], noise_scale: float, *, spread: float = FLOOR) -> NDArray[np.float64]:
+def smooth_shares(
+    noisy: NDArray[np.float64], noise_scale: float, *, spread: float = FLOOR, one_mode: bool = False
+) -> NDArray[np.float64]:
     """Return the share of each ordered cell: noise is removed from the cosine coefficients of the histogram.
 
     White noise stays white in the cosine basis, while the coefficients of a distribution fall off; each coefficient is
@@ -39,12 +42,16 @@ def smooth_shares(noisy: NDArray[np.float64], noise_scale: float, *, spread: flo
         Standard deviation of the noise on each.
     spread
         Share of the rows spread evenly over all cells.
+    one_mode
+        Whether the counts have one mode: then the nearest with one are taken, before any are emptied. What is left of
+        the noise is both more and less than nothing, and in tails that only fall it adds up to hardly anything.
     """
     coefficients = dct(noisy, norm="ortho")
     energy = np.maximum(coefficients[1:] ** 2, 1e-300)
     coefficients[1:] *= np.maximum(0.0, energy - 2.0 * noise_scale**2) / energy
+    counts = idct(coefficients, norm="ortho")
     total = max(float(noisy.sum()), noise_scale)
-    return _normalised(project_to_simplex(idct(coefficients, norm="ortho"), total), spread)
+    return _normalised(project_to_simplex(with_one_mode(counts) if one_mode else counts, total), spread)
 
 
 def category_shares(noisy: NDArray[np.float64], noise_scale: float) -> NDArray[np.float64]:

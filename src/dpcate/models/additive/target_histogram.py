@@ -11,6 +11,7 @@ from dpcate import kernels
 from dpcate.mechanisms import HistogramRelease
 from dpcate.models.additive.density import smooth_shares
 from dpcate.models.additive.few_values import few_values, yes_or_no
+from dpcate.models.additive.single_mode import has_one_mode
 from dpcate.models.additive.target import TargetLaw
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["release_target_law"]
 
 N_CELLS, POINTS_PER_CELL = 32, 4
+
+UNSEEN = 0.5
+"""Rows are spread evenly over the bounds, as noise may hide some: this many standard deviations of a count's noise."""
 
 
 def release_target_law(data: StageData, *, mu: float, budget: Budget, noise: NoiseSource) -> TargetLaw:
@@ -41,12 +45,21 @@ def release_target_law(data: StageData, *, mu: float, budget: Budget, noise: Noi
         return data.total(lambda rows: [release.exact([_cells(rows.target, low, high)], None)])[0]
 
     noisy = release.release_total(total, noise)[0]
-    unseen = min(0.5 * release.noise_scale / max(float(noisy.sum()), 1.0), 0.5)
+    unseen = min(UNSEEN * release.noise_scale / max(float(noisy.sum()), 1.0), 0.5)
     if (low, high) == (0.0, 1.0) and yes_or_no(noisy, release.noise_scale):
         return TargetLaw.of_yes(float(np.clip(noisy[-1] / (noisy[0] + noisy[-1]), unseen, 1.0 - unseen)))
-    shares = smooth_shares(noisy, release.noise_scale, spread=unseen)
-    law = _spread_within_cells(edges, shares)
-    return replace(law, few_values=few_values(noisy, shares, release.noise_scale))
+    return _law_of_counts(edges, noisy, release.noise_scale, unseen)
+
+
+def _law_of_counts(
+    edges: NDArray[np.float64], noisy: NDArray[np.float64], noise_scale: float, unseen: float
+) -> TargetLaw:
+    """Return the law of released counts: its shares rise to one mode, unless there are a few values or more modes."""
+    shares = smooth_shares(noisy, noise_scale, spread=unseen)
+    few = few_values(noisy, shares, noise_scale)
+    if not few and has_one_mode(noisy, noise_scale):
+        shares = smooth_shares(noisy, noise_scale, spread=unseen, one_mode=True)
+    return replace(_spread_within_cells(edges, shares), few_values=few)
 
 
 def _cells(target: NDArray[np.float64], low: float, high: float) -> NDArray[np.uint16]:
