@@ -9,7 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.report import Report, markdown_table
-from benchmarks.tuning import Variant, Varied, by_rank, constants_of
+from benchmarks.tuning import Variant, Varied, by_rank, constants_of, denied
 from benchmarks.tuning_data import AVERAGE_CASES as CASES
 from dpcate import AverageEffect
 from dpcate.learners.arms import ArmsOfOutcome
@@ -103,6 +103,7 @@ VARIANTS = {
     "of what is cut evenly 0.4 counts": Variant(constants={("target", "EVENLY"): 0.4}),
     "outcome and difference clipped as fairly as elsewhere": misreading(None),
     "what regressions leave guessed before the mean, too": Variant(constants={("rounds", "law_to_release"): guessed}),
+    "targets with as many modes as noise shows": Variant(constants={("target_histogram", "has_one_mode"): denied}),
     "stage weights 0.28, 0.34, 0.06, 0.32 however many rows": weighted(
         propensity=0.28, outcome=0.34, difference=0.06, effect=0.32
     ),

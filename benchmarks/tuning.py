@@ -22,7 +22,7 @@ from dpcate.models import Additive
 from dpcate.models.additive import basis
 from dpcate.models.additive.curves import RANK, _coordinate
 
-__all__ = ["Variant", "Varied", "by_rank", "constants_of", "run", "weights"]
+__all__ = ["Variant", "Varied", "by_rank", "constants_of", "denied", "run", "weights"]
 
 SIZES, EPSILONS, TEST_ROWS = (500, 2_000, 8_000), (1.0, 4.0, 16.0), 5_000
 _ADDITIVE = "dpcate.models.additive."
@@ -54,6 +54,11 @@ def by_square_root(shares: np.ndarray, _power: float) -> np.ndarray:
     return _coordinate(shares, 0.5)
 
 
+def denied(_noisy: np.ndarray, _noise_scale: float) -> bool:
+    """Return that no target has one mode."""
+    return False
+
+
 def misreading(allowed: float | None) -> Variant:
     return Variant(stages={name: {"misread": allowed} for name in ("outcome", "effect")})
 
@@ -64,6 +69,7 @@ VARIANTS = {
     "curves in a coordinate with the square root of the density": Variant(
         constants={("curves", "_coordinate"): by_square_root}
     ),
+    "targets with as many modes as noise shows": Variant(constants={("target_histogram", "has_one_mode"): denied}),
     "both first curves as likely": Variant(constants={("basis", "CURVE_SIZES"): (0.12, 0.12, 0.011, 0.004, 0.002)}),
     "one round of moments": Variant(options={"rounds": (1.0,)}),
     "three rounds": Variant(options={"rounds": (1 / 3, 1 / 3, 1 / 3)}),
