@@ -149,6 +149,9 @@ def test_a_saved_release_says_the_same_and_a_damaged_one_is_refused(tmp_path):
         {**told, "columns": 7},
         {**told, "noise": -1.0},
         {**told, "noise": None},
+        {**told, "rows": 1e308},
+        {**told, "noise": 1e200},
+        {**told, "rows": 1e-300, "noise": 1e-300},
     ]
     for document in damaged:
         loaded.models_["propensity"] = replace(first, details={**first.details, SHARES: document})

@@ -32,6 +32,9 @@ was released (those that are complete), and with how much noise on each count.""
 _N_DRAWS = 128
 """Draws of counts; the same question has the same answer."""
 
+_LEAST, _MOST = 1e-9, 1e15
+"""Numbers of rows, and of rows' noise, lie within these; sums beyond lose what one draw of counts adds."""
+
 
 def variance_by_shares(function: AdditiveFunction, models: Mapping[str, AdditiveFunction]) -> float:
     """Return the variance of the difference between a function's averages over the population and as released.
@@ -77,6 +80,6 @@ def _checked(document: Any) -> tuple[list[str], float, float]:  # noqa: ANN401 -
         noise = float(noise)
     except (KeyError, TypeError, ValueError):
         raise DocumentError("the errors of a saved model's shares cannot be read; the file is damaged.") from None
-    if not (0.0 < rows < np.inf and 0.0 < noise < np.inf):
-        raise DocumentError("the errors of a saved model's shares must be finite and positive; the file is damaged.")
+    if not (_LEAST < rows < _MOST and _LEAST < noise < _MOST):
+        raise DocumentError("the errors of a saved model's shares are like no release's; the file is damaged.")
     return names, rows, noise
