@@ -115,11 +115,11 @@ class Inferences:
         if X is not None:
             return self.effect_inference(X).population_summary()
         model, known = self._fitted("effect"), self._uncertainty()
-        variance = max(known.average_variance, 0.0) + variance_by_shares(model, self.models_)
+        away, unknown = known.average.of_population(variance_by_shares(model, self.models_))
         return AverageInference(
             mean_point=model.average,
-            shift_mean=known.average_shift,
-            stderr_mean=float(np.sqrt(variance)),
+            shift_mean=known.average_shift + away,
+            stderr_mean=float(np.sqrt(max(known.average_variance, 0.0) + unknown)),
             widest=self._widest,
         )
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcate.models.additive.assembly import assemble
+from dpcate.models.additive.averaging import NOTHING_SEEN, SeenAverage
 from dpcate.models.additive.bends import Standing, with_bends
 from dpcate.models.additive.combining import Round, combined
 from dpcate.models.additive.confidence import CENTRE, LOOSE, Confidence, find_confidence
@@ -194,7 +195,7 @@ def _to_release(
     stage: MomentRegression, at: Standing, posterior: Posterior, frame: Frame
 ) -> tuple[NDArray[np.float64], dict[str, Any]]:
     """Return the coefficients to be released, and what is known of their error."""
-    coefficients, everything, kept = posterior.mean, at.everything, at.kept
+    coefficients, everything, kept, average = posterior.mean, at.everything, at.kept, NOTHING_SEEN
     if stage.data.constant:
         return coefficients, constant_document(float(posterior.covariance[0, 0]))
     if stage.data.loose:
@@ -207,12 +208,13 @@ def _to_release(
         found = Confidence(np.zeros(int(kept.sum())), posterior.covariance + doubt.covariance, np.log(doubt.expected))
     else:
         found = find_confidence(posterior, len(everything.columns), CENTRE)
+        average = SeenAverage.of(stage, at.seen, frame.measured(coefficients + found.shift))
     coefficients, covariance = frame.plain(coefficients), frame.plain_covariance(found.covariance)
     found = replace(found, shift=frame.plain(found.shift), covariance=covariance)
     left_out = stage.prior(everything).variances(_all_scales(everything, found.log_scales))
     n_features, interactions = stage.data.n_features, stage.data.interactions
     return coefficients, posterior_document(
-        everything, kept, found, left_out, n_features=n_features, interactions=interactions
+        everything, kept, found, left_out, n_features=n_features, interactions=interactions, average=average
     )
 
 

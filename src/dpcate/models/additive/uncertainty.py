@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcate.errors import DocumentError
+from dpcate.models.additive.averaging import NOTHING_SEEN, SeenAverage
 from dpcate.models.additive.basis import Basis, ColumnBasis, make_basis
 from dpcate.models.additive.curves import CUBE_ROOT, RANK
 from dpcate.models.additive.products import BENT
@@ -41,11 +42,14 @@ class Uncertainty:
         Mean square error of their coefficients.
     shift
         Intervals are centred at the released coefficients plus these: effects are shrunk less there.
+    average
+        What the rows of the function's own stage say of the population's average.
     """
 
     basis: Basis
     covariance: NDArray[np.float64]
     shift: NDArray[np.float64]
+    average: SeenAverage = NOTHING_SEEN
 
     def shifts(self, codes: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Return how far the centre of the interval lies from the function, for each row of ``codes``."""
@@ -108,6 +112,7 @@ def posterior_document(
     *,
     n_features: int,
     interactions: Interactions = "plain",
+    average: SeenAverage = NOTHING_SEEN,
 ) -> dict[str, Any]:
     """Return what :func:`uncertainty_of` needs, as JSON values.
 
@@ -123,6 +128,8 @@ def posterior_document(
         How many of the columns are features, of which products may be made.
     interactions
         Which products were considered beside pairs of features.
+    average
+        What was seen of the average over the stage's own rows.
     """
     lower = np.tril_indices(int(kept.sum()))
     return {
@@ -135,7 +142,7 @@ def posterior_document(
         "interactions": interactions,
         "power": CUBE_ROOT,
         "bends": [] if interactions == "bent" else _bends(everything),
-    }
+    } | ({} if average == NOTHING_SEEN else {"average": average.to_dict()})
 
 
 def uncertainty_of(function: AdditiveFunction) -> Uncertainty | None:
@@ -168,7 +175,7 @@ def uncertainty_of(function: AdditiveFunction) -> Uncertainty | None:
     covariance[others, others] = document["left_out"]
     shift = np.zeros(basis.n_terms)
     shift[kept] = document.get("shift", 0.0)  # releases from before intervals had a centre of their own
-    return Uncertainty(basis, covariance, shift)
+    return Uncertainty(basis, covariance, shift, SeenAverage.of_document(document.get("average", {})))
 
 
 def _bends(basis: Basis) -> list[list[int]]:
