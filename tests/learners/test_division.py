@@ -8,7 +8,7 @@ import pytest
 from pyarrow import csv
 from tests.learners.confounded import SCHEMA, draw, with_known_propensity
 
-from dpcate import AverageEffect, DRLearner, RLearner, Stage
+from dpcate import AverageEffect, DRLearner, Number, RLearner, Stage
 from dpcate.accounting import Gaussian, Guarantee, mu_for
 from dpcate.errors import ParameterError
 from dpcate.learners.division import divided
@@ -85,11 +85,20 @@ class Checked(AverageEffect):
         {"plan": Plan.shared([stage.name for stage in STAGES], weights=(1, 1, 1, 1))},
         {"model": Ebm(rounds=2)},
         {"schema": with_known_propensity()},
+        {"schema": replace(SCHEMA, outcome=Number("y", 0, 1))},
         {"kind": Renamed},
         {"kind": Reweighed},
         {"kind": Checked},
     ],
-    ids=["own plan", "another model", "a known propensity", "other stages", "other weights", "rows held out"],
+    ids=[
+        "own plan",
+        "another model",
+        "a known propensity",
+        "yes or no",
+        "other stages",
+        "other weights",
+        "rows held out",
+    ],
 )
 def test_everything_else_is_divided_as_it_was(options):
     before, after = plans_of(1_000, **options)

@@ -118,10 +118,12 @@ def test_limits_are_centred_where_effects_are_shrunk_less_and_hold_the_estimate(
 def test_limits_of_averages_are_centred_where_effects_are_shrunk_less(learner, fits, people):
     release = shifted(fits[learner], 0.05)
     known = uncertainty_of(release.models_["effect"])
-    variance = known.covariance[0, 0] + variance_by_shares(release.models_["effect"], release.models_)
-    middle, reach = release.ate() + known.shift[0], quantile(0.05) * np.sqrt(variance)
+    by_shares = variance_by_shares(release.models_["effect"], release.models_)
+    away, unknown = known.average.of_population(by_shares)
+    assert away != 0.0
+    shift, reach = known.shift[0] + away, quantile(0.05) * np.sqrt(known.covariance[0, 0] + unknown)
     assert abs(known.shift[0]) > 0.05 * reach
-    assert release.ate_interval() == pytest.approx(limits_around(release.ate(), known.shift[0], reach))
+    assert release.ate_interval() == pytest.approx(limits_around(release.ate(), shift, reach))
     assert release.ate_interval() != pytest.approx(fits[learner].ate_interval(), rel=1e-3)
     functions = known.basis.matrix(encode_features(people, SCHEMA)).mean(axis=0)
     middle = release.effect(people).mean() + functions @ known.shift
@@ -150,7 +152,8 @@ def test_the_error_of_other_models_is_around_what_was_released(name, fits):
 def test_a_release_without_shifts_has_limits_around_its_estimate(fits, people, tmp_path):
     fits[RLearner].save(tmp_path / "model.json")
     document = json.loads((tmp_path / "model.json").read_text())
-    del document["models"]["effect"]["details"][POSTERIOR]["shift"]
+    known = document["models"]["effect"]["details"][POSTERIOR]
+    del known["shift"], known["average"]
     (tmp_path / "old.json").write_text(json.dumps(document))
     old = load(tmp_path / "old.json")
     low, high = old.effect_interval(people)

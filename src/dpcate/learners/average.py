@@ -143,11 +143,15 @@ class AverageEffect(AdjustedLearner):
         )
 
     def _plan_for(self, run: Run, n_rows: int) -> Plan:
-        """Return a plan with more for the first stages where these see little, if budget and rows are as shipped."""
+        """Return a plan with more for the first stages where these see little, if budget and rows are as shipped.
+
+        Not for yes and no, whose scores are bounded far out: there the mean's own noise counts most.
+        """
         shipped = {name: (weight, _SHARES[name]) for name, weight in _WEIGHTS.items()}
         as_shipped = {stage.name: (stage.weight, stage.share) for stage in run.stages} == shipped
         named = not isinstance(self.plan, Plan) and run.plan == make_plan(self.plan, run.stages)
-        if not as_shipped or not named or not isinstance(run.base_learner, Additive):
+        yes_or_no = (self.schema.outcome.low, self.schema.outcome.high) == (0.0, 1.0)
+        if not as_shipped or not named or yes_or_no or not isinstance(run.base_learner, Additive):
             return run.plan
         mu = mu_for(run.epsilon, run.delta)
         return make_plan(self.plan, divided(run.stages, mean="effect", fixed="difference", mu=mu, n_rows=n_rows))

@@ -41,12 +41,15 @@ class Gram:
         What its eigenvalues were raised to, as a share of the diagonal's size.
     entries
         The estimate entry by entry, before eigenvalues were raised: better where a few entries are read alone.
+    trust
+        How far each noisy entry was believed where it differs from the prediction, from zero to one.
     """
 
     matrix: NDArray[np.float64]
     variance: NDArray[np.float64]
     least: float = 0.0
     entries: NDArray[np.float64] | None = None
+    trust: NDArray[np.float64] | None = None
 
 
 def estimate_gram(
@@ -56,19 +59,19 @@ def estimate_gram(
     released = np.isfinite(equations.gram_noise)
     difference = np.where(released, equations.gram - predicted, 0.0)
     variance = np.where(released, equations.gram_noise, 1e6 * level) ** 2
-    matrix, remaining = predicted.copy(), np.zeros_like(variance)
+    matrix, trust = predicted.copy(), np.zeros_like(variance)
     for mask in _groups(orders):
         if not mask.any():
             continue
         weight = 1.0 / (variance[mask] + (0.1 * level) ** 2) ** 2
         spread = float(((difference[mask] ** 2 - variance[mask]) * weight).sum() / weight.sum())
         spread = float(np.clip(spread, (_SMALLEST_SPREAD * level) ** 2, (_LARGEST_SPREAD * level) ** 2))
-        trust = spread / (spread + variance[mask])
-        matrix[mask] += trust * difference[mask]
-        remaining[mask] = trust * variance[mask]
+        trust[mask] = spread / (spread + variance[mask])
+        matrix[mask] += trust[mask] * difference[mask]
+    remaining = trust * variance
     noise = math.sqrt(len(orders) * float(remaining[released].mean())) / level
     least = float(np.clip(noise, *_SMALLEST_EIGENVALUES))
-    return Gram(positive(matrix, least * level), remaining, least, matrix)
+    return Gram(positive(matrix, least * level), remaining, least, matrix, trust)
 
 
 def positive(matrix: NDArray[np.float64], lowest: float) -> NDArray[np.float64]:
